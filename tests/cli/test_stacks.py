@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import pathlib
@@ -10,12 +11,16 @@ import sys
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.cli.cluster_fixture import JobCluster, write_manifests
 from tests.cli.test_real_pods import Machine
+from tests.cluster import manifests
 from tests.cluster.api import Api, eventually
 
 from traincrew.cli import py_spy
-from traincrew.cli.jobs import container_stacks, local_processes
+from traincrew.cli.jobs import container_stacks, local_processes, signal_stacks
 from traincrew.cli.render import stacks
+from traincrew.client import kubeconfig, pod_logs
+from traincrew.client.remote import RemoteClient
 
 TRAIN = """
 import faulthandler, os, signal, sys, threading
@@ -112,6 +117,34 @@ async def test_a_missing_right_is_named(machine: Machine, tmp_path: pathlib.Path
         code, out, _ = await machine("stacks", "j", "--kubeconfig", os.fspath(restricted), *options)
         assert (code, right in out) == (1, True), out
     machine.env["TRAINCREW_DATA"] = os.fspath(machine.data)
+
+
+async def test_the_stacks_of_a_pod_on_another_machine_are_read_in_its_container(
+    job_cluster: JobCluster, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a node that has joined the cluster of this machine. The container has no py-spy."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "sh").symlink_to("/bin/sh")
+    await job_cluster("run", "--detach", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
+    await job_cluster.run("j-master-0")
+    monkeypatch.setenv("PATH", os.fspath(programs))
+    code, out, err = await job_cluster("stacks", "j")
+    assert (code, "py-spy is not installed in the container" in out) == (1, True), f"{out}{err}"
+
+
+async def test_stacks_in_the_log_of_a_node_with_another_clock_are_found(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    await job_cluster("run", "--detach", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
+    await job_cluster.run("j-master-0")
+    position = pod_logs.ContainerReference(job_cluster.namespace, "j-master-0", "pytorch")
+    container, behind = job_cluster.container("j-master-0"), dt.datetime.now(dt.UTC) - dt.timedelta(hours=1)
+    head, frame = "Current thread 0x00007f01 (most recent call first):", '  File "train.py", line 7 in {}'
+    await container.write_log(head, frame.format("an_earlier_dump"), "step 4", at=behind)
+    async with RemoteClient(kubeconfig.load(str(job_cluster.cluster.data / "kubeconfig"))) as client:
+        before = await signal_stacks.last_line(client, position)
+        await container.write_log(head, frame.format("waiting"), at=behind + dt.timedelta(milliseconds=1))
+        found = await signal_stacks.dumped(client, position, before)
+    assert found.splitlines() == [head, frame.format("waiting")]
 
 
 def test_threads_and_frames_are_read_from_py_spy() -> None:

@@ -89,6 +89,27 @@ async def test_a_terminal_shows_the_current_state_until_q(running_job: JobCluste
     running.close()
 
 
+async def test_top_ends_with_the_error_that_another_reading_would_not_change(
+    running_job: JobCluster, tmp_path: pathlib.Path
+) -> None:
+    """As with a token that has expired."""
+    api, name = running_job.api, f"top-{running_job.namespace}"
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name}
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name}}
+    bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+    api.call("POST", bindings, {**binding, "roleRef": role, "subjects": [subject]})
+    config = tmp_path / "kubeconfig"
+    config.write_text((running_job.cluster.data / "kubeconfig").read_text().replace("    token:", f"    as: {name}\n    token:"))
+    running = await running_job.in_terminal("top", "--interval", "0.2", "--kubeconfig", str(config))
+    await until(running, "\x1b[36mRunning")
+    await running_job.do(api.call, "DELETE", f"{bindings}/{name}")
+    text = await until(running, f'User "{name}" cannot list resource')
+    assert "\x1b[?1049l" in text.partition("error: ")[0]  # the screen is restored
+    assert await asyncio.wait_for(running.wait(), TIMEOUT_SECONDS) == 1
+    running.close()
+
+
 async def shown(running_job: JobCluster, *command: str, variables: dict[str, str] | None = None) -> str:
     """What the command shows on a terminal up to the state of the job."""
     running = await running_job.in_terminal(*command, variables=variables)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import pathlib
 from typing import TYPE_CHECKING
 
 from traincrew.cli import cluster_target, py_spy
@@ -29,19 +28,22 @@ def for_target(
     """With the stacks on the cluster of this machine, if py-spy is installed; elsewhere if the user asks for them."""
     from traincrew.inspection import activity_query  # loads the HTTP library: `query` must be the first
 
-    data = target.local.data if target.local is not None else None
-    missing = data is not None and py_spy.find() is None
-    reader = _main_thread_reader(data) if read_stacks or (data is not None and not missing) else None
+    missing = target.local is not None and py_spy.find() is None
+    automatic = target.local is not None and not missing
+    reader = _main_thread_reader(target, elsewhere=read_stacks) if read_stacks or automatic else None
     install = py_spy.install_command() if missing else ""
     return activity_query.HangSearch(limits(options), logs, read_stack=reader, install=install)
 
 
-def _main_thread_reader(data: pathlib.Path | None) -> activity_query.StackReader:
-    """data: the data directory, if the cluster runs on this machine."""
+def _main_thread_reader(target: cluster_target.ClusterTarget, *, elsewhere: bool) -> activity_query.StackReader:
+    """elsewhere: also of pods on other machines, in which a command runs."""
 
     async def read(client: RemoteClient, job: observed_job.ObservedJob, pod: objects.Pod) -> tuple[str, ...]:
         from traincrew.cli.jobs import stacks  # few jobs hang
 
-        return (await stacks.read(client, job, pod, stacks.StacksRequest(), data)).main_thread()
+        local = stacks.local_node(target)
+        if not elsewhere and (local is None or not local.runs(pod)):
+            return ()
+        return (await stacks.read(client, job, pod, stacks.StacksRequest(), local)).main_thread()
 
     return read

@@ -29,7 +29,8 @@ def available() -> bool:
 
 
 async def run(draw: Draw, wait: Callable[[], Awaitable[None]]) -> None:
-    """Draw the page, and again each time that `wait` returns. The last page remains on the normal screen."""
+    """Draw the page, and again each time that `wait` returns. The last page remains on the normal screen. What `wait` raises ends
+    the page."""
     page = ""
     with _prepared():
         quit_typed = asyncio.ensure_future(_quit_typed())
@@ -38,14 +39,22 @@ async def run(draw: Draw, wait: Callable[[], Awaitable[None]]) -> None:
                 size = shutil.get_terminal_size()
                 page = draw(size.columns, size.lines)
                 _show(page)
-                waiting = asyncio.ensure_future(wait())
-                await asyncio.wait({waiting, quit_typed}, return_when=asyncio.FIRST_COMPLETED)
-                waiting.cancel()
-                await asyncio.gather(waiting, return_exceptions=True)
+                await _wait_unless(quit_typed, wait())
         finally:
             quit_typed.cancel()
             await asyncio.gather(quit_typed, return_exceptions=True)
             _leave(page)
+
+
+async def _wait_unless(quit_typed: asyncio.Future[None], wait: Awaitable[None]) -> None:
+    waiting = asyncio.ensure_future(wait)
+    try:
+        await asyncio.wait({waiting, quit_typed}, return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done():
+            waiting.result()
+    finally:
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
 
 
 def _show(page: str) -> None:

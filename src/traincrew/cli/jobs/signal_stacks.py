@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import re
 import signal
 
 from traincrew import errors
-from traincrew.apimachinery import times
 from traincrew.cli.jobs import container_stacks
 from traincrew.cli.render import stacks
-from traincrew.client import clock, pod_logs
+from traincrew.client import pod_logs
 from traincrew.client.remote import RemoteClient
 
 TIMEOUT_SECONDS = 5.0
@@ -43,13 +41,13 @@ async def read(client: RemoteClient, position: pod_logs.ContainerReference, name
     if name not in _ALLOWED:
         raise errors.SettingsError(f"--signal {name!r} is not supported. Use one of {', '.join(_ALLOWED)}.")
     number = int(signal.Signals[f"SIG{name}"])
-    before = clock.now()
+    before = await last_line(client, position)
     code, out, err = await container_stacks.run_script(client, position, "sh", "-c", SCRIPT, "sh", str(number), name)
     if code:
         raise errors.SettingsError(f"cannot signal the processes of the container: {' '.join(err.split())}")
     sent = [line.split(" ", 2) for line in out.splitlines() if line.startswith("sent ")]
     ignored = [line.split(" ", 2) for line in out.splitlines() if line.startswith("ignored ")]
-    dump = await _dump(client, position, before) if sent else ""
+    dump = await dumped(client, position, before) if sent else ""
     remedy = (
         f"the process does not handle SIG{name}. Add `faulthandler.register(signal.SIG{name}, all_threads=True)` to the program."
     )
@@ -64,21 +62,29 @@ async def read(client: RemoteClient, position: pod_logs.ContainerReference, name
     ]
 
 
-async def _dump(client: RemoteClient, position: pod_logs.ContainerReference, since: dt.datetime) -> str:
-    """The stacks in the log after that time, once no more are written."""
+async def last_line(client: RemoteClient, position: pod_logs.ContainerReference) -> pod_logs.LogPosition:
+    """Where the log ends now, by the clock of the node, which may differ from that of this machine."""
+    found = pod_logs.LogPosition()
+    async for batch in pod_logs.lines(client, position, pod_logs.PodLogOptions(tail=1)):
+        for line in batch:
+            found.took(line)
+    return found
+
+
+async def dumped(client: RemoteClient, position: pod_logs.ContainerReference, after: pod_logs.LogPosition) -> str:
+    """The stacks in the log after that line, once no more are written."""
     deadline, previous = asyncio.get_running_loop().time() + TIMEOUT_SECONDS, ""
     while asyncio.get_running_loop().time() < deadline:
         await asyncio.sleep(SETTLE_SECONDS)
-        found = await _dumped_lines(client, position, since)
+        found = await _dumped_lines(client, position, after)
         if found and found == previous:
             break
         previous = found
     return previous
 
 
-async def _dumped_lines(client: RemoteClient, position: pod_logs.ContainerReference, since: dt.datetime) -> str:
-    wanted = pod_logs.PodLogOptions(since=times.rfc3339(since))
-    earliest = int(since.timestamp() * pod_logs.NANO)
-    lines = [line async for batch in pod_logs.lines(client, position, wanted) for line in batch if line.nanoseconds >= earliest]
+async def _dumped_lines(client: RemoteClient, position: pod_logs.ContainerReference, after: pod_logs.LogPosition) -> str:
+    wanted = pod_logs.PodLogOptions(since=after.since())
+    lines = [line async for batch in pod_logs.lines(client, position, wanted) for line in batch if line.nanoseconds > after.last]
     text = [line.text.decode(errors="replace") for line in lines]
     return "\n".join(line for line in text if _DUMP.fullmatch(line.rstrip()))

@@ -35,6 +35,23 @@ class StacksRequest:
     form: str = "text"
 
 
+@dataclasses.dataclass(frozen=True)
+class LocalNode:
+    """The node of the cluster on this machine. py-spy sees the processes of its pods, and not those of joined nodes."""
+
+    data: pathlib.Path
+    name: str
+
+    def runs(self, pod: objects.Pod) -> bool:
+        return pod.spec.node_name == self.name
+
+
+def local_node(target: cluster_target.ClusterTarget) -> LocalNode | None:
+    """None: the cluster does not run on this machine, or has no node here."""
+    name = str((target.local.running() or {}).get("node") or "") if target.local is not None else ""
+    return LocalNode(target.local.data, name) if target.local is not None and name else None
+
+
 async def show(name: str, target_options: cluster_target.TargetOptions, request: StacksRequest) -> int:
     """Return 1 if no stack could be read, else 0."""
     if request.signal and request.image:
@@ -42,18 +59,18 @@ async def show(name: str, target_options: cluster_target.TargetOptions, request:
     async with query.connected(target_options) as (client, target):
         job, _ = await query.get_job(client, target.namespace, name or await latest_job.find(client, target.namespace))
         pods = replica_selection.running_pods(job, request.replica)
-        data = target.local.data if target.local is not None else None
-        if data is not None and not request.signal and not request.image:
+        local = local_node(target)
+        if local is not None and all(map(local.runs, pods)) and not request.signal and not request.image:
             host_stacks.find_py_spy()  # before the replicas, so that it is said once
-        found = await asyncio.gather(*(read(client, job, pod, request, data) for pod in pods))
+        found = await asyncio.gather(*(read(client, job, pod, request, local) for pod in pods))
     _print(found, request.form)
     return 0 if any(process.threads or process.text for each in found for process in each.processes) else 1
 
 
 async def read(
-    client: RemoteClient, job: observed_job.ObservedJob, pod: objects.Pod, request: StacksRequest, data: pathlib.Path | None
+    client: RemoteClient, job: observed_job.ObservedJob, pod: objects.Pod, request: StacksRequest, local: LocalNode | None
 ) -> stacks.ReplicaStacks:
-    """data: the data directory, if the cluster runs on this machine."""
+    """local: the node of this machine."""
     replica = stacks.ReplicaStacks(job.replica(pod), pod.name)
     position = replica_selection.container(job, pod, request.container)
     try:
@@ -61,8 +78,8 @@ async def read(
             processes = await signal_stacks.read(client, position, request.signal)
         elif request.image:
             processes = await ephemeral_stacks.read(client, position, request.image)
-        elif data is not None:
-            processes = await host_stacks.read(data, pod.metadata.uid)
+        elif local is not None and local.runs(pod):
+            processes = await host_stacks.read(local.data, pod.metadata.uid)
         else:
             processes = await container_stacks.read(client, position)
     except (errors.UserError, errors.ApiError) as error:
