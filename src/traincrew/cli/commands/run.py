@@ -49,7 +49,7 @@ from traincrew.cli.whole_number import WholeNumber
     metavar="DIR",
     default="",
     shell_complete=completions.environments,
-    help="Python environment of the job on this machine. Default: the activated one, else that of `python`.",
+    help="Python environment of the job on this machine. Default: that of the Python that the command names.",
 )
 @click.option(
     "--requirements",
