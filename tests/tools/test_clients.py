@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from collections.abc import Mapping
 
-from tools.clients import exceptions, go_programs, python_environments, python_suites, run
+import pytest
+from tools.clients import exceptions, go_programs, python_environments, python_suites, run, stern
 from tools.clients.results import ClientResult, from_checks, from_junit
+from tools.frameworks.commands import BuildFailed
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="a.b" name="test_one" time="1.5"/>
@@ -24,6 +28,31 @@ def test_a_report_of_pytest_is_counted() -> None:
 def test_failed_commands_are_counted() -> None:
     result = from_checks("helm", "3.0", [("install", ""), ("upgrade", "exit code 1")], 3.0)
     assert (result.passed, result.failed) == (1, ("upgrade: exit code 1",))
+
+
+def test_a_client_of_which_no_test_passed_has_failed() -> None:
+    assert from_junit("kr8s", "1.0", "<testsuites><testsuite/></testsuites>", {}).failed == ("no test passed",)
+    skipped = REPORT[: REPORT.index("<testcase")] + REPORT[REPORT.rindex("<testcase") :]
+    assert from_junit("kr8s", "1.0", skipped, {}).failed == ("no test passed",)
+    assert from_checks("helm", "3.0", [], 0.0).failed == ("no test passed",)
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (stern.PreparationFailed("kubectl wait: timed out"), "PreparationFailed: kubectl wait: timed out"),
+        (subprocess.TimeoutExpired("pytest", 1800), "TimeoutExpired: Command 'pytest' timed out after 1800 seconds"),
+        (python_suites.NoReport("pytest ended with exit code 3"), "NoReport: pytest ended with exit code 3"),
+        (BuildFailed("no network"), "not built: no network"),
+    ],
+)
+def test_an_error_of_one_client_is_its_failure_and_hides_no_other(error: Exception, failure: str) -> None:
+    def broken(cluster: Mapping[str, str]) -> ClientResult:
+        raise error
+
+    good = ClientResult("helm", "3.0", 20)
+    results = run.run_all({"stern": broken, "helm": lambda cluster: good}, {})
+    assert results == [ClientResult("stern", "(version unknown)", failed=(failure,)), good]
 
 
 def test_a_client_without_tests_is_reported_with_the_reason() -> None:

@@ -47,8 +47,12 @@ SUITES = (
 )  # fmt: skip
 
 
+class NoReport(Exception):
+    """The tests ended before they wrote their results."""
+
+
 def run(suite: Suite, cluster: Mapping[str, str]) -> ClientResult:
-    """cluster: the environment of clients. Raises BuildFailed."""
+    """cluster: the environment of clients. Raises BuildFailed, NoReport and TimeoutExpired."""
     found = python_environments.environment(suite.client)
     if not suite.arguments:
         return ClientResult(suite.client, found.version, skipped=(suite.missing,))
@@ -57,7 +61,9 @@ def run(suite: Suite, cluster: Mapping[str, str]) -> ClientResult:
         report = Path(work) / "report.xml"
         for folder, stand_in in suite.e2e_bases.items():
             _add_base(found.source / folder, STAND_INS / stand_in)
-        _pytest(suite, found, cluster, [*_deselect(not_run), f"--junit-xml={report}"])
+        code = _pytest(suite, found, cluster, [*_deselect(not_run), f"--junit-xml={report}"])
+        if not report.exists():
+            raise NoReport(f"pytest ended with exit code {code} and without a report")
         return from_junit(suite.client, found.version, report.read_text(), not_run)
 
 
@@ -71,8 +77,9 @@ def _add_base(folder: Path, stand_in: Path) -> None:
     (folder / "base.py").write_text(stand_in.read_text())
 
 
-def _pytest(suite: Suite, found: Environment, cluster: Mapping[str, str], flags: list[str]) -> None:
+def _pytest(suite: Suite, found: Environment, cluster: Mapping[str, str], flags: list[str]) -> int:
     command = [str(found.python), "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *suite.arguments, *flags]
     path = f"{found.source}:{STAND_INS}"
     own = {**cluster, "PYTHONPATH": path, "PATH": f"{found.python.parent}:{cluster['PATH']}"}
-    subprocess.run(command, cwd=found.source, env=own, check=False, timeout=SECONDS, stdout=sys.stderr)
+    done = subprocess.run(command, cwd=found.source, env=own, check=False, timeout=SECONDS, stdout=sys.stderr)
+    return done.returncode

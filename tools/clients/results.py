@@ -41,7 +41,7 @@ def from_junit(client: str, version: str, report: str, exceptions: Mapping[str, 
             skipped.append(_first_line(skip.get("message", "")))
         else:
             passed += 1
-    return ClientResult(client, version, passed, tuple(failed), (*skipped, *exceptions.values()), seconds)
+    return ClientResult(client, version, passed, _failures(passed, failed), (*skipped, *exceptions.values()), seconds)
 
 
 def _first_line(text: str) -> str:
@@ -51,5 +51,11 @@ def _first_line(text: str) -> str:
 def from_checks(client: str, version: str, checks: Iterable[tuple[str, str]], seconds: float) -> ClientResult:
     """checks: name → problem; an empty one means success."""
     listed = list(checks)
-    failed = tuple(f"{name}: {problem}" for name, problem in listed if problem)
-    return ClientResult(client, version, len(listed) - len(failed), failed, (), seconds)
+    failed = [f"{name}: {problem}" for name, problem in listed if problem]
+    passed = len(listed) - len(failed)
+    return ClientResult(client, version, passed, _failures(passed, failed), (), seconds)
+
+
+def _failures(passed: int, failed: list[str]) -> tuple[str, ...]:
+    """Tests that are not found, or all skipped, are no success."""
+    return tuple(failed or (() if passed else ["no test passed"]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -22,24 +23,36 @@ CLIENTS: dict[str, Run] = {suite.client: partial(python_suites.run, suite) for s
 CLIENTS |= {"helm": helm.run, "stern": stern.run}
 
 
+def run_all(clients: Mapping[str, Run], cluster: Mapping[str, str]) -> list[ClientResult]:
+    """What goes wrong with one client is its failure, and does not hide the results of the others."""
+    return [_run(name, client, cluster) for name, client in clients.items()]
+
+
+def _run(name: str, client: Run, cluster: Mapping[str, str]) -> ClientResult:
+    try:
+        return client(cluster)
+    except (BuildFailed, build.BuildFailed) as error:
+        problem = f"not built: {error}"
+    except Exception as error:
+        traceback.print_exc()
+        problem = f"{type(error).__name__}: {error}"
+    return ClientResult(name, "(version unknown)", failed=(problem,))
+
+
 def main(names: list[str]) -> int:
     if unknown := set(names) - set(CLIENTS):
         print(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(CLIENTS)}", file=sys.stderr)
         return 2
-    started, results, broken = time.monotonic(), [], False
+    started = time.monotonic()
     with local_cluster.started() as cluster:
-        for name in names or CLIENTS:
-            try:
-                results.append(CLIENTS[name](cluster))
-            except (BuildFailed, build.BuildFailed) as error:
-                print(f"{name}: not built: {error}", file=sys.stderr)
-                broken = True
-    for result in results:
-        print(result.line())
-        for failure in result.failed:
-            print(f"  failed: {failure}")
-    print(f"all clients: {time.monotonic() - started:.0f} s with their builds")
-    return 1 if broken or any(result.failed for result in results) else 0
+        results = run_all({name: CLIENTS[name] for name in names or CLIENTS}, cluster)
+        # Before the cluster is stopped: an error there hides no result, either.
+        for result in results:
+            print(result.line())
+            for failure in result.failed:
+                print(f"  failed: {failure}")
+        print(f"all clients: {time.monotonic() - started:.0f} s with their builds", flush=True)
+    return 1 if any(result.failed for result in results) else 0
 
 
 if __name__ == "__main__":
