@@ -96,6 +96,7 @@ async def test_a_script_without_a_kind_grows_into_idle_devices_and_gives_them_ba
     # The scheduler may preempt, and bind the other pod, before the operator sees who waits.
     assert elastic["lastResize"]["message"] in (
         f"scaled from 3 to 2 workers: Pod default/other waits for 1 {GPU}",
+        f"scaled from 3 to 2 workers: Pod default/other needed 1 {GPU}",
         "scaled from 3 to 2 workers: pods on idle capacity were preempted or evicted",
     )
     assert "2 (1-3) workers, idle: " in await said(machine, "why", "crowd")

@@ -67,6 +67,7 @@ class Simulation:
         self.used_ports: frozenset[int] = frozenset()
         """Host ports of other jobs."""
         self.allocation: elastic_allocation.Allocation | None = None
+        self.decision_failure = ""
         self.events: list[tuple[str, str]] = []
         self._made = 0
 
@@ -106,6 +107,7 @@ class Simulation:
             used_ports=self.used_ports,
             planning=self.planning,
             allocation=self.allocation,
+            decision_failure=self.decision_failure,
         )
 
     def plan(self, now: dt.datetime | None = None, shuffle: random.Random | None = None) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -122,6 +123,42 @@ def test_a_preempted_worker_on_idle_capacity_is_neither_a_loss_nor_replaced() ->
     assert workers(simulation) == ["j-worker-0", "j-worker-1"]
     assert simulation.status["elastic"]["members"] == "0-1"
     assert not simulation.status.get("restarts", {}).get("disruptions")
+
+
+@pytest.mark.parametrize(("seconds", "reason"), [(3, "GaveBack"), (60, "Reclaimed")])
+def test_for_whom_a_worker_was_preempted_is_recorded_when_it_is_known(seconds: float, reason: str) -> None:
+    simulation, cluster = started(horovod())
+    give(simulation, [0, 1, 2], [2])
+    give(simulation, [0, 1, 2], [2])
+    cluster.preempt("j-worker-2")
+    simulation.settle()
+    cluster.finish_deletions()
+    simulation.settle()
+    assert simulation.status["elastic"]["lastResize"]["reason"] == "Reclaimed"
+    seen_at = simulation.now + dt.timedelta(seconds=seconds)
+    give(simulation, [0, 1], reclaimed_for=Removal("Reclaimed", "", "preempted"), reclaimed_at=seen_at)
+    assert simulation.status["elastic"]["lastResize"]["reason"] == "Reclaimed", "nobody is known yet"
+    claimant = Removal(GAVE_BACK, "TFJob n/other", "TFJob n/other needed 1 nvidia.com/gpu")
+    give(simulation, [0, 1], reclaimed_for=claimant, reclaimed_at=seen_at)
+    assert simulation.status["elastic"]["lastResize"]["reason"] == reason
+    named = ("GaveBack", "scaled from 3 to 2 workers: TFJob n/other needed 1 nvidia.com/gpu")
+    assert (named in simulation.events) == (reason == "GaveBack")
+
+
+def test_a_job_says_that_no_decision_can_be_made_and_keeps_its_workers() -> None:
+    simulation, _ = started(horovod())
+    give(simulation, [0, 1, 3], [3], reason="AtMaximum", message="the job has the maximum")
+    simulation.decision_failure = "the operator cannot choose: ValueError()"
+    simulation.settle()
+    for allocation in (simulation.allocation, None):
+        simulation.allocation = allocation
+        simulation.settle()
+        elastic = simulation.status["elastic"]
+        assert (elastic["members"], elastic["why"]["reason"]) == ("0-1,3", "DecisionFailed")
+        assert elastic["why"]["message"] == "the operator cannot choose: ValueError()"
+    simulation.decision_failure = ""
+    give(simulation, [0, 1, 3], [3], reason="AtMaximum", message="the job has the maximum")
+    assert simulation.status["elastic"]["why"]["reason"] == "AtMaximum"
 
 
 def test_the_peers_of_a_worker_on_a_lost_node_learn_of_it_although_it_is_replaced_under_another_index() -> None:

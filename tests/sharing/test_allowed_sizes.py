@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import random
+from collections.abc import Iterable
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ def count(result: SharingDecision, uid: str = "e") -> int:
     return len(result.jobs[uid].members)
 
 
-def sized(nodes: str, sizes: set[int], **more: int) -> ElasticJob:
+def sized(nodes: Iterable[str], sizes: set[int], **more: int) -> ElasticJob:
     return elastic_job("e", nodes, sizes=frozenset(sizes), min_replicas=min(sizes), **more)
 
 

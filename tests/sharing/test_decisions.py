@@ -247,11 +247,6 @@ def test_a_template_without_requests_does_not_grow() -> None:
     assert allocate(snapshot([gpu_node("a", 4)], [], [job]), NOW).jobs["e"].reason == "NothingAsked"
 
 
-def test_a_change_that_does_not_pay_is_not_made() -> None:
-    job = elastic_job("e", ["a", "a"], wanted=2, cost=ResizeCost(20.0, 20.0, 150.0))
-    assert allocate(snapshot([gpu_node("a", 3)], [], [job]), NOW).jobs["e"].reason == "Unprofitable"
-
-
 def test_fewer_replicas_in_the_spec_remove_workers_and_more_are_requested_without_free_capacity() -> None:
     job = elastic_job("e", ["a", "a", "a"], wanted=3, max_replicas=6)
     fewer = dataclasses.replace(job, wanted=1)

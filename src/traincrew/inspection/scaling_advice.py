@@ -14,14 +14,15 @@ BY_REASON: dict[str, str] = {
                  "use idle capacity: `traincrew scale {job} idle`.",
     "Autoscaler": "If the job should use idle capacity, remove its HorizontalPodAutoscaler, which chooses the number of workers.",
     "CoolingDown": f"{_WAIT} The operator's --resize-budget says how often jobs grow.",
+    "DecisionFailed": "The workers stay as they are. Read the operator's log, and report the error.",
     "Headroom": "Free resources, or lower the operator's --headroom.",
     "NotShared": "Correct what the message names, or scale the job by hand: `traincrew scale {job} manual`.",
     "NothingAsked": "Set resources.requests in the template of the workers: capacity for them cannot be counted without.",
     "Queue": "Check the quota of the queue, and what it has admitted: `kubectl get localqueues,workloads`.",
     "Settling": f"{_WAIT} Nothing is wrong: the job grows if the capacity stays idle.",
     "Starting": "Wait until the workers run. If one does not start, `traincrew describe {job}` shows its events.",
-    "Unprofitable": "Nothing is wrong: a change would cost more work than it brings. A program that starts faster or saves "
-                    "checkpoints more often (start-seconds, checkpoint-seconds) grows more often.",
+    "Unprofitable": "Nothing is wrong: a change would cost more work than it is expected to bring. The job grows if the capacity "
+                    "stays idle; a program that saves checkpoints more often (checkpoint-seconds) grows earlier.",
     "Yielding": _KEEP,
     # Why workers leave.
     "EvenedOut": "Nothing is wrong: a job with fewer workers gets the capacity. A larger weight gives this job more of it.",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from traincrew.model.meta import Time
+
 # Why the number of workers changes.
 GAVE_BACK = "GaveBack"
 """Workers are removed for pending pods."""
@@ -44,6 +46,10 @@ class Allocation:
     pinned: bool = False
     """Whether new members on idle capacity may run on those nodes only."""
     leaving: Mapping[int, Removal] = dataclasses.field(default_factory=dict)
+    reclaimed_for: Removal | None = None
+    """For whom others removed workers on idle capacity a short time ago: that is known after it was seen."""
+    reclaimed_at: Time | None = None
+    """When that was seen."""
     evicted: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Pods on terminating nodes without which the job restarts, by UID with the reason: they are deleted and replaced."""
     workloads: frozenset[int] = frozenset()

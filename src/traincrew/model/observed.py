@@ -88,6 +88,8 @@ class Observed:
     """Which workers of elastic jobs are removed for the pods of this job."""
     allocation: elastic_allocation.Allocation | None = None
     """The workers of an elastic job. None: not decided since the operator started."""
+    decision_failure: str = ""
+    """Why the operator has not decided for a while: the allocation is an old one."""
 
     def find(self, resource: Resource, name: str) -> Any:
         """The object of a watched resource, or None."""

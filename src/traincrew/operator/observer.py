@@ -60,6 +60,8 @@ class Observer:
         self.ports = PortAllocations(handler.job_changed)
         self.allocations: Callable[[jobs.JobObject[Any]], Allocation | None] = lambda job: NO_SHARING
         """The allocation of a job with the annotation for it."""
+        self.decision_failure: Callable[[], str] = lambda: ""
+        """Why the operator cannot decide about allocations."""
         self.expected_capacity: Callable[[str], str] = lambda uid: ""
         """Which workers of elastic jobs are removed for the job with this UID."""
         self.on_rejection: Callable[[], None] = lambda: None
@@ -163,6 +165,7 @@ class Observer:
             planning=self._planning,
             expected_capacity=self.expected_capacity(uid),
             allocation=self.allocations(job) if naming.SCALING in job.metadata.annotations else None,
+            decision_failure=self.decision_failure(),
         )
         return dataclasses.replace(observed, unreadable=self._unreadable.among(job, observed)) if self._unreadable else observed
 

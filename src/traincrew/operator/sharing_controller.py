@@ -20,6 +20,7 @@ from traincrew.model import jobs, resources
 from traincrew.model.elastic_allocation import Allocation
 from traincrew.operator import sharing_gangs, sharing_quotas, sharing_snapshot
 from traincrew.operator.expected_capacity import ExpectedCapacity
+from traincrew.operator.forbidden_reads import ForbiddenReads
 from traincrew.operator.job_key import JobQueueKey
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.observer import Observer
@@ -47,6 +48,10 @@ DEBOUNCE = 0.2
 LARGEST_LOAD = 0.1
 """The part of its time that the operator spends on decisions in a large cluster that changes all the time."""
 RETRY_SECONDS = 5.0
+FAILURE_SHOWN_AFTER = dt.timedelta(seconds=15)
+"""How long decisions must fail until the jobs say so: the API server may be away for a moment."""
+FAILED = "the operator cannot choose the number of workers and tries again every few seconds; its log has the details"
+LONGEST_ERROR = 300
 ONE_NAMESPACE = (
     "an operator that watches single namespaces cannot see nodes and other pods: install it for all namespaces, "
     "or set the annotation to manual"
@@ -74,10 +79,15 @@ class SharingController:
         self._allocations: dict[str, Allocation] = {}
         self._history = DecisionHistory()
         self._error = ""
+        self._forbidden = ForbiddenReads()
+        self._failure = ""
+        self._failing_since: dt.datetime | None = None
+        """Since when no decision could be made."""
         self._surplus_class = options.planning.surplus_class
         self._class_error = ""
         """Why no pod can be on idle capacity."""
         observer.allocations = self.allocation_of
+        observer.decision_failure = lambda: self._failure
         self._expected_capacity = ExpectedCapacity(observer, requeue)
         observer.on_rejection = self._changed.set
 
@@ -124,7 +134,8 @@ class SharingController:
             self._allocations.clear()
             self._expected_capacity.clear()
             self._metrics.ended()
-            self._history, self._error = DecisionHistory(), ""
+            self._history, self._error, self._forbidden = DecisionHistory(), "", ForbiddenReads()
+            self._failure, self._failing_since = "", None
             log.info("sharing ends")
 
     async def _share(self, informers: SharingInformers, workloads: SurplusWorkloads) -> None:
@@ -135,18 +146,32 @@ class SharingController:
             began = asyncio.get_running_loop().time()
             if any(map(needs_admission, self._jobs_of(self._opted_in, self._finished.uids))):
                 workloads.watch()
-            if self._is_allowed(informers) and informers.synced and workloads.synced:
+            if self._is_allowed(informers, self._now()) and informers.synced and workloads.synced:
                 try:
                     requeue_at = await self._decide(informers, workloads)
                     await workloads.write(self._admitted_jobs(informers))
                     self._finished.check(workloads)
+                    self._report_failure("")
                     if workloads.failed:
                         requeue_at = min(requeue_at or self._retry_at, self._retry_at)
-                except Exception:  # jobs run on with the workers that they have
+                except Exception as error:  # jobs run on with the workers that they have
                     log.exception("sharing failed", extra={"retry_in": RETRY_SECONDS})
+                    self._report_failure(repr(error))
                     requeue_at = self._retry_at
+                if self._forbidden.are_recent(self._now()):
+                    requeue_at = min(requeue_at or self._retry_at, self._retry_at)
             spent = asyncio.get_running_loop().time() - began
             await self._next_change(requeue_at, max(DEBOUNCE, spent / LARGEST_LOAD))
+
+    def _report_failure(self, error: str) -> None:
+        """Failures that last are shown on the jobs. error: empty if the decision was made."""
+        self._failing_since = (self._failing_since or self._now()) if error else None
+        lasts = self._failing_since is not None and self._now() - self._failing_since >= FAILURE_SHOWN_AFTER
+        message = f"{FAILED}: {error.splitlines()[0][:LONGEST_ERROR]}" if error and lasts else ""
+        if message != self._failure:
+            self._failure = message
+            for key in self._opted_in:
+                self._requeue(key)
 
     @property
     def _retry_at(self) -> dt.datetime:
@@ -165,8 +190,8 @@ class SharingController:
         found = informers.priority_classes.get("", self._surplus_class)
         return found.value if found is not None else 0
 
-    def _is_allowed(self, informers: SharingInformers) -> bool:
-        forbidden = informers.forbidden
+    def _is_allowed(self, informers: SharingInformers, now: dt.datetime) -> bool:
+        forbidden = self._forbidden.lasting(informers.forbidden, synced=informers.synced, now=now)
         error = f"the operator may not read {forbidden}: {INSTALL}" if forbidden else ""
         missing = informers.synced and informers.priority_classes.get("", self._surplus_class) is None
         class_error = f"PriorityClass {self._surplus_class} does not exist: {INSTALL}" if missing else ""

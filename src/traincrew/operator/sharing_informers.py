@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -98,14 +98,10 @@ class SharingInformers:
         return all(informer.synced.is_set() for informer in self._informers)
 
     @property
-    def forbidden(self) -> str:
-        """A resource that the operator may not read."""
-        return next(self._forbidden(), "")
-
-    def _forbidden(self) -> Iterator[str]:
-        for informer in self._informers:
-            if isinstance(informer.failure, errors.Forbidden):
-                yield informer.scope.resource.plural
+    def forbidden(self) -> dict[str, errors.Forbidden]:
+        """The resources that the operator may not read, with the last answers of the API server."""
+        failures = {each.scope.resource.plural: each.failure for each in self._informers}
+        return {plural: failure for plural, failure in failures.items() if isinstance(failure, errors.Forbidden)}
 
 
 def _decoder(type: type[T]) -> Callable[[bytes], T]:

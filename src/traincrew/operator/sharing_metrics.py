@@ -52,7 +52,7 @@ class SharingMetrics:
             self._leaving.setdefault(key, now)
 
     def _count_starting(self, jobs: tuple[ElasticJob, ...], result: SharingDecision, now: dt.datetime) -> None:
-        running = {(job.uid, each.index) for job in jobs for each in job.members if each.running_since is not None}
+        running = {(job.uid, each.index) for job in jobs for each in job.members if each.runs}
         members = {(uid, index) for uid, allocation in result.jobs.items() for index in allocation.members}
         for key in [key for key in self._starting if key in running or key not in members]:
             since = self._starting.pop(key)

@@ -132,8 +132,8 @@ def _members(recorded: frozenset[int], workers: Mapping[int, PodInfo], wanted: i
 def _member(index: int, pod: PodInfo | None) -> Member:
     if pod is None:
         return Member(index)
-    runs = pod.status.phase == "Running" and not pod.terminating
-    return Member(index, pod, _is_surplus(pod), (pod.status.start_time or pod.created) if runs else None)
+    started = pod.status.start_time or pod.created
+    return Member(index, pod, _is_surplus(pod), started if pod.status.phase == "Running" else None)
 
 
 def _is_surplus(pod: PodInfo) -> bool:

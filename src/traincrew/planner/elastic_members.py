@@ -20,7 +20,7 @@ from traincrew.planner import deadlines, losses, scaling, waiting_reason
 from traincrew.planner.replicas import Replicas
 from traincrew.planner.scaling import Scaling
 
-NOT_SHARED = "NotShared"
+NOT_SHARED, DECISION_FAILED = "NotShared", "DecisionFailed"
 SPOT_LABELS = (
     ("cloud.google.com/gke-spot", "true"),
     ("eks.amazonaws.com/capacityType", "SPOT"),
@@ -28,6 +28,8 @@ SPOT_LABELS = (
     ("kubernetes.azure.com/scalesetpriority", "spot"),
 )
 """Labels of spot nodes, which may be terminated at any time."""
+RECORDED_WITHIN = 5.0
+"""Seconds between the record of a removal by others and the decision that saw it."""
 SCALE_UP_DELAY = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 
 
@@ -157,6 +159,8 @@ def _elastic(replicas: Replicas, request: Scaling, before: Elastic | None, now: 
     why = before.why if before is not None else None
     if allocation is not None:
         why = waiting_reason.with_since(old, allocation.reason, allocation.message, now) if allocation.reason else None
+    if failure := replicas.observed.decision_failure:
+        why = waiting_reason.with_since(old, DECISION_FAILED, failure, now)
     return msgspec.structs.replace(
         common,
         scaling=request.mode,
@@ -231,8 +235,18 @@ def _explained(replicas: Replicas, last: ElasticResize | None) -> ElasticResize 
     """A preemption is seen before it is known for whom."""
     if last is None or last.reason != elastic_allocation.RECLAIMED:
         return last
-    known = next((removal for _, removal in sorted(_removals(replicas), key=lambda each: each[0]) if removal.claimant), None)
+    leaving = sorted(_removals(replicas), key=lambda each: each[0])
+    known = next((removal for _, removal in leaving if removal.claimant), _reclaimed_for(replicas, last.at))
     return _resize(last.at, (last.before, last.after), known.reason, known.message) if known is not None else last
+
+
+def _reclaimed_for(replicas: Replicas, at: Time | None) -> elastic_allocation.Removal | None:
+    """For whom the workers were removed whose removal was recorded at this time."""
+    allocation = replicas.observed.allocation
+    if allocation is None or allocation.reclaimed_for is None or allocation.reclaimed_at is None or at is None:
+        return None
+    recent = abs((allocation.reclaimed_at - at).total_seconds()) <= RECORDED_WITHIN
+    return allocation.reclaimed_for if recent and allocation.reclaimed_for.claimant else None
 
 
 def _cause(replicas: Replicas, old: frozenset[int], new: frozenset[int]) -> tuple[str, str]:

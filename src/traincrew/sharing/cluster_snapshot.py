@@ -16,6 +16,7 @@ from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.volumes import StorageObjects
 from traincrew.sharing.policy import SharingPolicy
+from traincrew.sharing.surplus_lifetimes import SurplusLifetimes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +25,11 @@ class Member:
     pod: PodInfo | None = None
     surplus: bool = False
     running_since: Time | None = None
+    """Since when its pod runs or ran, if it terminates."""
+
+    @property
+    def runs(self) -> bool:
+        return self.running_since is not None and self.pod is not None and not self.pod.terminating
 
     @property
     def is_bound(self) -> bool:
@@ -33,8 +39,8 @@ class Member:
     @functools.cached_property
     def removal_order(self) -> tuple[bool, bool, float, int]:
         """Which workers are removed first: those that do not run yet, then those on idle capacity, then the youngest."""
-        since = self.running_since.timestamp() if self.running_since is not None else 0.0
-        return (self.running_since is not None, not self.surplus, -since, -self.index)
+        since = self.running_since.timestamp() if self.running_since is not None and self.runs else 0.0
+        return (self.runs, not self.surplus, -since, -self.index)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +95,7 @@ class ElasticJob:
             return frozenset((0,))
         if self.protected_worker != "oldest":
             return frozenset()
-        running = [each for each in self.members if each.running_since is not None and each.pod is not None]
+        running = [each for each in self.members if each.runs]
         staying = [each for each in running if each.pod is not None and each.pod.spec.node_name in nodes] or running
         oldest = min(staying, key=lambda each: (each.running_since or times.ZERO, each.index), default=None)
         return frozenset((oldest.index,)) if oldest is not None else frozenset()
@@ -102,6 +108,23 @@ class FailedScaleUp(NamedTuple):
     """Quota, Rejected or NoRoom."""
     message: str
     """With that of the API server or of the scheduler."""
+
+
+class SurplusWorker(NamedTuple):
+    """A worker on idle capacity that ran at the last decision."""
+
+    running_since: Time
+    node: str
+
+
+class ReclaimedWorkers(NamedTuple):
+    """Workers on idle capacity that others removed."""
+
+    nodes: frozenset[str]
+    since: Time
+    """When they were last seen."""
+    at: Time
+    """When it was seen."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,6 +152,10 @@ class JobHistory:
     """The same for workers up to the requested number."""
     leaving: Mapping[int, elastic_allocation.Removal] = dataclasses.field(default_factory=dict)
     """Why workers were removed whose pods still exist."""
+    surplus: Mapping[int, SurplusWorker] = dataclasses.field(default_factory=dict)
+    """The workers on idle capacity that ran at the last decision, by index."""
+    reclaimed: ReclaimedWorkers | None = None
+    """The last of those that others removed, during the cooldown."""
     last_removal_at: Time | None = None
     """When workers on idle capacity were last removed for others."""
     imbalanced_since: Time | None = None
@@ -151,10 +178,7 @@ class DecisionHistory:
     """State that is kept between decisions. It may be lost at any time."""
 
     jobs: Mapping[str, JobHistory] = dataclasses.field(default_factory=dict)
-    surplus_since: Mapping[str, Time] = dataclasses.field(default_factory=dict)
-    """Since when each pod on idle capacity exists, by UID."""
-    mean_lifetime: float = 600.0
-    """The moving average of the lifetime of workers on idle capacity, in seconds."""
+    lifetimes: SurplusLifetimes = SurplusLifetimes()
     unused_since: Mapping[str, Time] = dataclasses.field(default_factory=dict)
     """Since when nodes of an autoscaler have no pod that keeps them, by name."""
     gangs: Mapping[str, GangAttempt] = dataclasses.field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 
-from traincrew.model.elastic_allocation import GAVE_BACK, RESIZED, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, NOTICED, RECLAIMED, RESIZED, Removal
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import (
@@ -16,6 +16,7 @@ from traincrew.sharing import (
     queue_admission,
     quotas,
     rebalancing,
+    reclaimed_workers,
     removals,
     requested_workers,
     scale_up,
@@ -91,7 +92,8 @@ class _Decision:
     def _update(self, proposal: JobProposal) -> None:
         """Removes members that are lost, unschedulable, on terminating nodes, or above the number that the job requests."""
         policy, now = self._policy, self._now
-        removals.remove_lost(proposal, self._snapshot, policy, now)
+        reclaimed_workers.remove(proposal, self._snapshot, self._demands, now)
+        removals.remove_failed(proposal, policy, now)
         removals.remove_from_terminating_nodes(proposal, self._terminating_nodes, self._at_risk_nodes, policy, now)
         removals.withdraw(proposal, self._withdrawals, policy, now)
         base = [each for each in proposal.removable if not each.surplus]
@@ -175,11 +177,13 @@ class _Decision:
         for proposal in self._proposals.values():
             self._explain(proposal)
             proposal.record = scale_up_limits.charged_for_removals(
-                proposal.record, proposal.job, proposal.reclaimed, self._policy, self._now
+                proposal.record, proposal.job, proposal.removed_for(GAVE_BACK, RECLAIMED), self._policy, self._now
             )
         result = {uid: proposal.allocation(pinned=self._policy.pin_surplus) for uid, proposal in self._proposals.items()}
         records = {
-            uid: dataclasses.replace(proposal.record, wanted=proposal.job.wanted, leaving=dict(proposal.leaving))
+            uid: dataclasses.replace(
+                proposal.record, wanted=proposal.job.wanted, leaving=dict(proposal.leaving), surplus=proposal.running_surplus
+            )
             for uid, proposal in self._proposals.items()
         }
         for proposal in self._proposals.values():
@@ -195,19 +199,14 @@ class _Decision:
         )
 
     def _updated_history(self, records: dict[str, JobHistory]) -> DecisionHistory:
-        """Updates the mean lifetime of workers on idle capacity with those that were deleted since."""
+        """With the lifetimes of workers on idle capacity. Those of a job that has ended have not left for others."""
         history = self._snapshot.history
-        present = {
-            member.pod.uid: history.surplus_since.get(member.pod.uid, member.pod.created)
-            for proposal in self._proposals.values()
-            for member in proposal.members.values()
-            if member.surplus and member.pod is not None
-        }
-        mean_lifetime = history.mean_lifetime
-        for uid, since in sorted(history.surplus_since.items()):
-            if uid not in present:
-                mean_lifetime = 0.9 * mean_lifetime + 0.1 * (self._now - since).total_seconds()
-        return DecisionHistory(records, present, mean_lifetime, self._unused_since, self._gangs.attempts)
+        before = {(uid, *each): None for uid, record in history.jobs.items() for each in record.surplus.items()}
+        running = {(uid, *each): each[1] for uid, record in records.items() for each in record.surplus.items()}
+        new = [worker.running_since for key, worker in running.items() if key not in before]
+        removed = sum(len(each.removed_for(GAVE_BACK, RECLAIMED, NOTICED)) for each in self._proposals.values())
+        lifetimes = history.lifetimes.observed(len(before), new, removed, self._now)
+        return DecisionHistory(records, lifetimes, self._unused_since, self._gangs.attempts)
 
 
 def _expiries(proposal: JobProposal) -> list[Time | None]:

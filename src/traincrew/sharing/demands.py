@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 
 from traincrew.model import naming
 from traincrew.model.meta import Time
@@ -37,10 +38,22 @@ class Demand:
 
     @property
     def message(self) -> str:
-        total = resource_requests.total(pod.requests for pod in self.pods)
-        devices = [name for name in total if "/" in name] or [name for name in ("cpu", "memory") if name in total]
-        amounts = " and ".join(amount(name, total[name]) for name in devices)
-        return f"{self.claimant} waits for {amounts or 'a node'}"
+        return f"{self.claimant} waits for {_amounts(self.pods)}"
+
+
+def _amounts(pods: Iterable[PodInfo]) -> str:
+    total = resource_requests.total(pod.requests for pod in pods)
+    return " and ".join(amount(name, total[name]) for name in main_resources(total)) or "a node"
+
+
+def main_resources(requests: Mapping[str, int]) -> list[str]:
+    """Devices, or else CPU and memory."""
+    return [name for name in requests if "/" in name] or [name for name in ("cpu", "memory") if name in requests]
+
+
+def needed(pods: Sequence[PodInfo]) -> str:
+    """About pods of one owner that have got their resources."""
+    return f"{reference(pods[0])} needed {_amounts(pods)}"
 
 
 def amount(name: str, value: int) -> str:
@@ -69,7 +82,7 @@ def find(snapshot: ClusterSnapshot) -> list[Demand]:
             ordered = [pod for pod in ordered if _lack_resources([pod], snapshot)]
         elif not _lack_resources(ordered, snapshot):
             continue
-        demands += _of_elastic(job, ordered) if job is not None else [_demand(_reference(ordered[0]), ordered)]
+        demands += _of_elastic(job, ordered) if job is not None else [_demand(reference(ordered[0]), ordered)]
     return sorted(demands, key=lambda demand: (-demand.priority, not demand.required, demand.since, demand.pods[0].full_name))
 
 
@@ -107,7 +120,8 @@ def _group(pod: PodInfo) -> object:
     return gangs.gang_of(pod) or (owner.uid if owner is not None else pod.uid)
 
 
-def _reference(pod: PodInfo) -> str:
+def reference(pod: PodInfo) -> str:
+    """The owner of a pod, such as `TFJob research/mnist`, or the pod."""
     owner = pod.metadata.controller
     if owner is None:
         return f"Pod {pod.full_name}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from traincrew.model.elastic_allocation import GAVE_BACK, RECLAIMED, Allocation, Removal
+from traincrew.model.elastic_allocation import Allocation, Removal
 from traincrew.model.meta import Time
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import demands, scale_up_limits
-from traincrew.sharing.cluster_snapshot import ElasticJob, JobHistory, Member
+from traincrew.sharing.cluster_snapshot import ElasticJob, JobHistory, Member, SurplusWorker
 from traincrew.sharing.policy import SharingPolicy
 from traincrew.sharing.scale_up_limits import ScalingLimit
 
@@ -25,8 +25,8 @@ class JobProposal:
         self.leaving: dict[int, Removal] = {
             index: removal for index, removal in record.leaving.items() if index in removed_members
         }
-        self.reclaimed: list[Member] = []
-        """The workers on idle capacity that this decision removes for others."""
+        self.removed_surplus: list[tuple[Member, Removal]] = []
+        """The workers on idle capacity that are removed since the last decision."""
         self.node_hints: dict[int, str] = {}
         self.evicted: dict[str, str] = {}
         self.unconditional = max(job.wanted - record.wanted, 0)
@@ -48,10 +48,13 @@ class JobProposal:
         )
 
     def remove(self, index: int, removal: Removal, policy: SharingPolicy, now: Time) -> None:
-        member = self.members.pop(index)
-        if member.surplus and removal.reason in (GAVE_BACK, RECLAIMED):
-            self.reclaimed.append(member)
-        self.leaving[index] = removal
+        self.note_removal(self.members.pop(index), removal, policy, now)
+
+    def note_removal(self, member: Member, removal: Removal, policy: SharingPolicy, now: Time) -> None:
+        """The worker is no member any more."""
+        if member.surplus:
+            self.removed_surplus.append((member, removal))
+        self.leaving[member.index] = removal
         self.record = scale_up_limits.with_cooldown(self.record, policy, now, removal)
 
     @property
@@ -70,6 +73,18 @@ class JobProposal:
         self.record = dataclasses.replace(self.record, **{"granted" if surplus else "requested": times})  # type: ignore[arg-type]
         return index
 
+    def removed_for(self, *reasons: str) -> list[Member]:
+        """The workers on idle capacity that are removed for one of these reasons."""
+        return [member for member, removal in self.removed_surplus if removal.reason in reasons]
+
+    @property
+    def running_surplus(self) -> dict[int, SurplusWorker]:
+        return {
+            each.index: SurplusWorker(each.running_since, each.pod.spec.node_name)
+            for each in self.members.values()
+            if each.surplus and each.runs and each.running_since is not None and each.pod is not None
+        }
+
     @property
     def pod_count(self) -> int:
         """Pods of the job, including those that are being removed."""
@@ -85,6 +100,8 @@ class JobProposal:
             node_hints=self.node_hints,
             pinned=pinned,
             leaving=self.leaving,
+            reclaimed_for=self.record.cooldown_cause if self.record.reclaimed is not None else None,
+            reclaimed_at=self.record.reclaimed.at if self.record.reclaimed is not None else None,
             evicted=self.evicted,
             workloads=surplus | self.requested_workloads if self.job.workloads is not None else frozenset(),
             reason=reason,

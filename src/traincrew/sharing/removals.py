@@ -1,15 +1,14 @@
-"""Workers that are removed without demand: lost, unschedulable, or on a terminating node."""
+"""Workers that are removed without demand: without a pod, unschedulable, or on a terminating node."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
 
-from traincrew.model.elastic_allocation import GAVE_BACK, NOTICED, RECLAIMED, REFUSED, Removal
+from traincrew.model.elastic_allocation import GAVE_BACK, NOTICED, REFUSED, Removal
 from traincrew.model.meta import Time
-from traincrew.scheduling.pod_info import PodInfo
 from traincrew.sharing import demands, scale_up_limits, termination_notices
-from traincrew.sharing.cluster_snapshot import ClusterSnapshot, Member
+from traincrew.sharing.cluster_snapshot import Member
 from traincrew.sharing.free_capacity import FreeCapacity
 from traincrew.sharing.policy import SharingPolicy
 from traincrew.sharing.proposal import JobProposal
@@ -70,8 +69,8 @@ def evict_protected_pods(proposal: JobProposal, terminating: Mapping[str, str], 
             )
 
 
-def remove_lost(proposal: JobProposal, snapshot: ClusterSnapshot, policy: SharingPolicy, now: Time) -> None:
-    """Workers on idle capacity that were preempted or deleted, are unschedulable, or got no pod."""
+def remove_failed(proposal: JobProposal, policy: SharingPolicy, now: Time) -> None:
+    """Workers on idle capacity that got no pod or no node."""
     for member in [each for each in proposal.members.values() if each.surplus]:
         pod = member.pod
         rejection = proposal.job.rejections.get(member.index)
@@ -82,22 +81,9 @@ def remove_lost(proposal: JobProposal, snapshot: ClusterSnapshot, policy: Sharin
             proposal.record = dataclasses.replace(
                 scale_up_limits.with_backoff(proposal.record, policy, now, failure), granted=granted
             )
-        elif pod is not None and pod.terminating:
-            proposal.remove(member.index, _reclaimed(snapshot, pod), policy, now)
         elif pod is not None and pod.pending and demands.is_unschedulable(pod):
             failure = scale_up_limits.unschedulable(demands.scheduler_message(pod))
             proposal.remove(member.index, Removal(REFUSED, "", "the scheduler found no node"), policy, now)
             proposal.record = dataclasses.replace(
                 scale_up_limits.with_backoff(proposal.record, policy, now, failure), cooldown_until=None
             )
-    for member in proposal.job.removed_members:
-        if member.surplus and member.pod is not None and member.pod.preempted:
-            proposal.leaving[member.index] = _reclaimed(snapshot, member.pod)
-
-
-def _reclaimed(snapshot: ClusterSnapshot, pod: PodInfo) -> Removal:
-    """A preempted pod was removed for the pod that its node is nominated for."""
-    for demand in demands.find(snapshot) if pod.preempted else ():
-        if any(each.status.nominated_node_name == pod.spec.node_name for each in demand.pods):
-            return Removal(GAVE_BACK, demand.claimant, demand.message)
-    return Removal(RECLAIMED, "", "pods on idle capacity were preempted or deleted")

@@ -36,6 +36,8 @@ def distribute(proposals: list[JobProposal], capacity: FreeCapacity, snapshot: C
         proposal.limit = limit or proposal.limit
         if limit is None and _wants_more(proposal):
             eligible.append(proposal)
+        else:  # nobody knows how long the capacity will have been idle when the job may grow
+            proposal.record = dataclasses.replace(proposal.record, capacity_since=None)
     placed = _place(eligible, capacity, snapshot)
     while unusable := [each for each in eligible if placed[each.job.uid] and not _allowed(each, len(placed[each.job.uid]))]:
         for proposal in unusable:
@@ -69,7 +71,7 @@ def _limit(proposal: JobProposal, policy: SharingPolicy, now: Time) -> ScalingLi
         return ScalingLimit("NothingAsked", "the template of the workers requests no resources: set resources.requests")
     if proposal.leaving:
         return scale_up_limits.limit_during_removal(next(iter(proposal.leaving.values())))
-    if job.removed_members or any(each.running_since is None for each in proposal.members.values()):
+    if job.removed_members or not all(each.runs for each in proposal.members.values()):
         return ScalingLimit("Starting", "a worker is starting or being removed")
     if not job.running:
         # The state of the job changes by the operator's own writes, which trigger no decision.
@@ -137,7 +139,7 @@ def _grant(proposal: JobProposal, placed: list[PodInfo], snapshot: ClusterSnapsh
         return
     proposal.record = dataclasses.replace(proposal.record, capacity_since=proposal.record.capacity_since or now)
     proposal.limit = scale_up_limits.limit_of_scale_up(
-        proposal.job, proposal.record, added, snapshot.history.mean_lifetime, snapshot.policy, now
+        proposal.job, proposal.record, added, snapshot.history.lifetimes.mean, snapshot.policy, now
     )
     if proposal.limit is not None:
         return

@@ -46,13 +46,15 @@ def with_earned_credit(record: JobHistory | None, job: ElasticJob, policy: Shari
         return JobHistory(scale_up_cost(job.cost), now, job.wanted)
     earned = (now - record.credited_until).total_seconds() * policy.resize_budget if job.running else 0.0
     credit = min(record.credit + max(earned, 0.0), max(policy.max_credit, scale_up_cost(job.cost)))
+    cools_down = record.cooldown_until is not None and record.cooldown_until > now
     return dataclasses.replace(
         record,
         credit=credit,
         credited_until=now,
         granted=_unfulfilled(record.granted, job, now),
         requested=_unfulfilled(record.requested, job, now),
-        cooldown_until=record.cooldown_until if record.cooldown_until is not None and record.cooldown_until > now else None,
+        cooldown_until=record.cooldown_until if cools_down else None,
+        reclaimed=record.reclaimed if cools_down else None,
     )
 
 
@@ -77,7 +79,8 @@ def charged_for_removals(
 
     All its workers go back to the checkpoint. Those that were removed have earned credit for that as long as they ran.
     """
-    running = [each.running_since for each in job.members if each.running_since is not None]
+    workers = {each.index: each for each in (*job.members, *removed)}
+    running = [each.running_since for each in workers.values() if each.running_since is not None]
     starts = [each.running_since for each in removed if each.running_since is not None]
     if not starts or not job.cost.redo:
         return record
@@ -143,18 +146,23 @@ def limit_before_scale_up(job: ElasticJob, record: JobHistory, policy: SharingPo
 def limit_of_scale_up(
     job: ElasticJob, record: JobHistory, added: int, mean_lifetime: float, policy: SharingPolicy, now: Time
 ) -> ScalingLimit | None:
-    """The limits on this number of additional workers. `capacity_since` of the record is set."""
+    """The limits on this number of additional workers. `capacity_since` of the record is set.
+
+    A change pays if the new workers do more until they leave than it costs all those that run.
+    """
     since = record.capacity_since or now
     settled = since + dt.timedelta(seconds=policy.settle)
     if now < settled:
         return ScalingLimit(
             "Settling", f"{more_fit(added)}; the job scales up at {_at(settled)} if the capacity stays idle", settled
         )
-    present = max(len(job.members), 1)
-    if mean_lifetime * added < 2 * scale_up_cost(job.cost) * present:
-        cost = f"it costs {scale_up_cost(job.cost) * present:g} worker-seconds"
-        lifetime = f"workers on idle capacity stay {mean_lifetime:.0f} s on average"
-        return ScalingLimit("Unprofitable", f"{added} more workers are not worth the change: {cost}, and {lifetime}")
+    # Capacity that has been idle for a time would have been of use for that time.
+    price = scale_up_cost(job.cost) * max(len(job.members), 1)
+    if added * max(mean_lifetime, (now - since).total_seconds()) < price:
+        until = since + dt.timedelta(seconds=price / added)
+        known = f"it costs {price:g} worker-seconds, and workers on idle capacity stay {mean_lifetime:.0f} s on average"
+        outlook = f"the job scales up at {_at(until)} if the capacity stays idle"
+        return ScalingLimit("Unprofitable", f"{more_fit(added)}, but the change would not pay yet: {known}; {outlook}", until)
     return None
 
 
