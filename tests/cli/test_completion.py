@@ -1,4 +1,4 @@
-"""Shell completion: in a real bash, and by the protocol of all shells."""
+"""Shell completion: with the Tab key of the shells that are installed, and by their protocol."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import sys
 
 import pytest
 from tests.cli.cluster_fixture import COMMAND, JobCluster, write_manifests
+from tests.cli.test_interrupts import typed, until
 from tests.cluster import manifests
+from tests.embedded.kubelet.server import process_runtime
 
 from traincrew.cli.main import VERBS
+from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
 SCRIPT = 'import sys; sys.argv[0] = "traincrew"; from traincrew.cli.main import main; main()'
 """The name of the program is part of the protocol."""
@@ -78,18 +81,34 @@ async def test_every_shell_has_a_script(job_cluster: JobCluster, shell: str) -> 
         assert checked.returncode == 0
 
 
-async def test_bash_completes_a_job_name(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
+SHELLS = {
+    "bash": (["--norc", "--noprofile", "-i"], "source <(traincrew completion bash)"),
+    "zsh": (["-f", "-i"], "autoload -Uz compinit && compinit -D -u && source <(traincrew completion zsh)"),
+    "fish": (["--no-config", "-i"], "traincrew completion fish | source"),
+}
+"""By shell: its arguments without the files of the user, and the lines of docs/cli.md."""
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_the_tab_key_completes_a_job_name(running_job: JobCluster, tmp_path: pathlib.Path, shell: str) -> None:
+    if (found := shutil.which(shell)) is None:
+        pytest.skip(f"{shell} is not installed")
     program = tmp_path / "bin" / "traincrew"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{SCRIPT}' \"$@\"\n")
     program.chmod(0o755)
-    script = f"""
-        source <(traincrew completion bash)
-        COMP_WORDS=(traincrew logs -n {running_job.namespace} re) COMP_CWORD=4
-        _traincrew_completion traincrew
-        echo "${{COMPREPLY[@]}}"
-    """
-    env = {**running_job.environment(), "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
-    process = await asyncio.create_subprocess_exec("bash", "-c", script, env=env, stdout=asyncio.subprocess.PIPE)
-    out, _ = await process.communicate()
-    assert out.decode().split() == ["resnet"]
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**running_job.environment(), "PATH": path, "TERM": "xterm", "HOME": str(tmp_path), "PS1": "> "}
+    arguments, source = SHELLS[shell]
+    command = ["env", *(f"{name}={value}" for name, value in env.items() if name != "COLUMNS"), found, *arguments]
+    running = await process_runtime.start(command, ExecOptions(stdin=True, stdout=True, tty=True), tmp_path)
+    running.resize(200, 50)
+    try:
+        await typed(running, f"{source}; echo rea''dy\r")
+        await until(running, "ready")
+        await typed(running, f"traincrew logs -n {running_job.namespace} re\t")
+        await typed(running, "\x01echo \r")  # the whole line, whatever the shell draws
+        await until(running, f"traincrew logs -n {running_job.namespace} resnet\r\n")
+    finally:
+        running.close()
+        await running.wait()
