@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import installed_operators, operators
+from tests.cluster import installed_operators, jobs_with_leader, operators
 from tests.cluster.api import Api, Object, eventually
 from tests.cluster.installed_operators import GO_LABELS, NAMESPACE, OWN_LABELS, deployment
 from tools.kube import cluster
 
+from traincrew.apimachinery import times
 from traincrew.validation import crds
 
 LEASE = "1ca428e5.training-operator.kubeflow.org"
@@ -90,6 +92,67 @@ def test_a_go_operator_is_named_with_its_kinds(kube: cluster.Cluster, api: Api) 
     assert found["message"].startswith("training-operator is running (kubeflow/training-operator): traincrew does not reconcile")
     assert "pytorchjobs" in found["message"]
     assert "traincrew migrate" in found["remedy"]
+
+
+def test_a_pod_of_a_go_operator_without_a_deployment_is_found(kube: cluster.Cluster, api: Api) -> None:
+    container = {"name": "operator", "image": "any"}
+    meta = {"name": "training-operator-by-hand", "labels": GO_LABELS}
+    api.create("default", {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}})
+    found = findings(kube)["others"]
+    api.delete("pods", "default", "training-operator-by-hand", grace=0)
+
+    assert found["grade"] == "fail"
+    assert found["message"].startswith("training-operator is running (pod default/training-operator-by-hand): traincrew does not")
+
+
+def lease(renewed: dt.datetime) -> Object:
+    spec = {"holderIdentity": "elsewhere", "leaseDurationSeconds": 15, "renewTime": times.rfc3339_micro(renewed)}
+    meta = {"name": "mpi-operator", "namespace": "default"}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}
+
+
+def test_a_go_operator_that_holds_its_lease_is_found(kube: cluster.Cluster, api: Api) -> None:
+    now = dt.datetime.now(dt.UTC)
+    installed_operators.apply(kube, lease(now - dt.timedelta(days=1)))
+    left_behind = findings(kube)["others"]
+    installed_operators.apply(kube, lease(dt.datetime.now(dt.UTC) + dt.timedelta(minutes=5)))
+    found = findings(kube)["others"]
+    api.delete("leases", "default", "mpi-operator")
+
+    assert left_behind["grade"] == "ok", "it was left behind"
+    assert found["grade"] == "fail"
+    assert found["message"] == "mpi-operator holds the Lease default/mpi-operator: traincrew does not reconcile mpijobs"
+
+
+def test_statuses_that_a_go_operator_writes_are_found(kube: cluster.Cluster, api: Api) -> None:
+    """It runs outside of the cluster."""
+    api.create("default", jobs_with_leader.job("PyTorchJob", 1, name="foreign", run={"managedBy": "kueue.x-k8s.io/multikueue"}))
+    patch = ("--type=merge", "--field-manager=manager", "-p", '{"status": {"startTime": "2026-01-01T00:00:00Z"}}')
+    written = kube.kubectl("-n", "default", "patch", "pytorchjobs.kubeflow.org", "foreign", "--subresource=status", *patch)
+    assert written.returncode == 0, written.stderr
+    found = findings(kube)["others"]
+    installed_operators.apply(kube, deployment("training-operator", GO_LABELS, replicas=0))
+    explained = findings(kube)["others"]
+    api.call("DELETE", f"{DEPLOYMENTS}/training-operator")
+    api.delete("pytorchjobs", "default", "foreign")
+
+    assert found["grade"] == "warn"
+    assert "training-operator (field manager 'manager') wrote the status of pytorchjob default/foreign at" in found["message"]
+    assert "check again in five minutes" in found["remedy"]
+    assert explained["grade"] == "ok", "its Deployment was stopped a moment ago"
+
+
+def test_a_go_operator_that_waits_for_the_same_lease_is_in_order(kube: cluster.Cluster, api: Api) -> None:
+    def finding(*flags: str) -> Object:
+        installed_operators.apply(kube, deployment("training-operator", GO_LABELS, *flags))
+        return findings(kube)["others"]
+
+    shared = finding("--leader-elect")
+    other = finding("--leader-elect", "--leader-election-id=mine")
+    api.call("DELETE", f"{DEPLOYMENTS}/training-operator")
+
+    assert shared["grade"] == "ok"
+    assert other["grade"] == "fail"
 
 
 def test_a_gang_scheduler_without_its_crds_is_found(kube: cluster.Cluster, api: Api) -> None:

@@ -6,16 +6,27 @@ import contextlib
 
 import msgspec
 
+from traincrew import settings
 from traincrew.client import interfaces
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.other_operators import OtherOperator
-from traincrew.model.meta import Meta, Struct
+from traincrew.model.managed_fields import ManagedFieldsEntry
+from traincrew.model.meta import Meta, Struct, Time
 from traincrew.model.operator_pod import PodSpec
 from traincrew.model.resources import Resource
 
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
 NAME_LABEL, OWN_NAME = "app.kubernetes.io/name", "traincrew"
+
+
+class ChangedMeta(Meta):
+    managed_fields: list[ManagedFieldsEntry] = []
+
+    @property
+    def changed(self) -> Time | None:
+        """When the object was written last, by the clock of the API server."""
+        return max((each.time for each in self.managed_fields if each.time is not None), default=None)
 
 
 class _Template(Struct):
@@ -38,7 +49,7 @@ class _Status(Struct):
 
 
 class Deployment(Struct):
-    metadata: Meta
+    metadata: ChangedMeta
     spec: _Spec = _Spec()
     status: _Status = _Status()
 
@@ -76,6 +87,13 @@ class Deployment(Struct):
         """Empty: gang scheduling is off."""
         name = self.flag("gang-scheduler-name")
         return "" if name.lower() == "none" else name
+
+    @property
+    def election(self) -> settings.Election:
+        """The leader election in which traincrew takes part."""
+        name = self.flag("leader-election-id") or settings.Election.name
+        namespace = self.flag("leader-election-namespace") or self.metadata.namespace
+        return settings.Election(enabled=self.has_flag("leader-elect"), name=name, namespace=namespace)
 
     def flag(self, name: str) -> str:
         """The value of a flag of the operator; empty if it is not given."""

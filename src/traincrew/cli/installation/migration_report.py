@@ -38,7 +38,9 @@ class MigrationReport:
             self.sentence(f"not running any more: {pod}")
 
     def removal(self) -> None:
-        """After the Go operator has been stopped for good, its manifests are the obvious and the wrong thing to delete."""
+        """After a Go operator has been stopped for good, its manifests are the obvious and the wrong thing to delete."""
+        if not any(step.action == "wait-gone" for step in self._steps):
+            return
         self.sentence("")
         self.sentence("The Go operator is stopped, not removed. Do not remove it with `kubectl delete` of its manifests or with")
         self.sentence("`helm uninstall`: they contain the CRDs, and all jobs are deleted with them. How to remove it by name:")

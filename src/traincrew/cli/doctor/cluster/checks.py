@@ -7,9 +7,18 @@ from collections.abc import AsyncIterator
 
 from traincrew import errors
 from traincrew.cli.doctor.check_result import CheckResult, fail, ok, warn
-from traincrew.cli.doctor.cluster import clocks, definitions, gang_schedulers, name_service, one_machine, permissions
+from traincrew.cli.doctor.cluster import (
+    clocks,
+    definitions,
+    gang_schedulers,
+    name_service,
+    one_machine,
+    other_operators,
+    permissions,
+)
 from traincrew.cli.installation import deployments
 from traincrew.cli.installation.deployments import Deployment, Installed
+from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
@@ -34,7 +43,7 @@ async def run(client: RemoteClient) -> AsyncIterator[CheckResult]:
         installed = Installed()
     else:
         operators.append(one_machine.operator() if embedded and not installed.traincrew else _operator(installed.traincrew))
-        operators += _other_operators(installed)
+        operators += await other_operators.check(client, installed, clock.now())
     for result in (*await definitions.check(client, _served(installed.traincrew)), *operators):
         yield result
     for deployment in installed.traincrew:
@@ -69,18 +78,3 @@ def _operator(found: list[Deployment]) -> CheckResult:
     if len(found) > 1 and (not all(served) or len(set(served)) < len(served)):
         return fail("operator", f"several Deployments serve the same namespaces: {names}", "Delete all but one of them.")
     return ok("operator", names)
-
-
-def _other_operators(installed: Installed) -> list[CheckResult]:
-    running = [(name, each) for name, each in installed.others if each.spec.replicas]
-    if not running:
-        return [ok("others", "no Go operator for the same kinds is running")]
-    return [
-        fail(
-            "others",
-            f"{name} is running ({each.reference}): traincrew does not reconcile "
-            f"{', '.join(kind.plural for kind in deployments.kinds_of(name))}",
-            "Run `traincrew migrate` to see how traincrew takes over.",
-        )
-        for name, each in running
-    ]

@@ -6,9 +6,9 @@ import datetime as dt
 
 import msgspec
 
-from traincrew import errors, settings
+from traincrew import errors
 from traincrew.cli.doctor.check_result import CheckResult, ok, warn
-from traincrew.cli.installation.deployments import Deployment
+from traincrew.cli.installation.deployments import ChangedMeta, Deployment
 from traincrew.client import interfaces
 from traincrew.model import resources
 from traincrew.model.meta import Struct, Time
@@ -16,33 +16,24 @@ from traincrew.model.meta import Struct, Time
 TOLERANCE = dt.timedelta(seconds=10)
 
 
-class _ManagedFields(Struct):
-    time: Time | None = None
-
-
-class _Meta(Struct):
-    managed_fields: list[_ManagedFields] = []
-
-
 class _Spec(Struct):
     renew_time: Time | None = None
 
 
 class _Lease(Struct):
-    metadata: _Meta = _Meta()
+    metadata: ChangedMeta = ChangedMeta()
     spec: _Spec = _Spec()
 
 
 async def check(reader: interfaces.Reader, deployment: Deployment) -> CheckResult:
-    namespace = deployment.flag("leader-election-namespace") or deployment.metadata.namespace
-    name = deployment.flag("leader-election-id") or settings.Election.name
+    election = deployment.election
     try:
-        lease = msgspec.json.decode(await reader.get(resources.LEASES, namespace, name), type=_Lease)
+        lease = msgspec.json.decode(await reader.get(resources.LEASES, election.namespace, election.name), type=_Lease)
     except errors.NotFound:
         return ok("clock", "not compared: the operator runs without leader election")
     except errors.Forbidden as error:
         return warn("clock", f"not known: {error.message}", "Ask an administrator to run this command.")
-    return judge(lease.spec.renew_time, max((each.time for each in lease.metadata.managed_fields if each.time), default=None))
+    return judge(lease.spec.renew_time, lease.metadata.changed)
 
 
 def judge(operator: dt.datetime | None, server: dt.datetime | None) -> CheckResult:
