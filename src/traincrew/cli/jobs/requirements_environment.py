@@ -7,13 +7,13 @@ import fcntl
 import hashlib
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
 from traincrew import errors
 from traincrew.cli.jobs import python_environment
+from traincrew.embedded.file_trees import removal
 
 COMPLETE = ".complete"
 """Exists when the environment is complete."""
@@ -64,7 +64,8 @@ def _files(file: pathlib.Path, seen: set[pathlib.Path]) -> Iterator[pathlib.Path
 
 
 def _install(file: pathlib.Path, python: str, directory: pathlib.Path) -> None:
-    shutil.rmtree(directory, ignore_errors=True)  # of an interrupted build
+    with contextlib.suppress(OSError):  # pip then says what is in its way
+        removal.remove_tree(directory)  # of an interrupted build
     _run([python, "-m", "venv", str(directory)], "Install the package python3-venv, or use --env-dir with an environment.")
     pip = [str(directory / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
     _run([*pip, "-r", str(file)], "Correct the file, or check the network and the index that pip is configured for.")
