@@ -174,6 +174,13 @@ def test_a_job_for_idle_capacity_has_the_annotation_requests_and_no_limit_of_res
     assert "maxRestarts" not in document["spec"]["elasticPolicy"]
 
 
+def test_an_elastic_job_has_enough_restarts_of_torchrun_for_a_later_scale_idle() -> None:
+    document = command_manifest.manifest(order("PyTorchJob", elastic=(1, 4)))
+    assert document["spec"]["elasticPolicy"]["maxRestarts"] == 100
+    document["metadata"]["annotations"] = {"traincrew.kubeflow.org/scaling": "idle"}
+    assert not job_review.review(document).warnings
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_idle_is_refused_for_the_kinds_whose_workers_the_operator_cannot_choose(kind: JobKind) -> None:
     if kind.kind not in ("PyTorchJob", "MPIJob"):

@@ -64,6 +64,25 @@ def test_scale_says_when_the_program_has_the_new_number_of_workers() -> None:
     assert "Their pods are deleted 30 s later." in scaling_limits.effect(horovod("Running"), 1)
 
 
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        pytest.param({"maxRestarts": 10}, "spec.elasticPolicy.maxRestarts is 10, and torchrun counts", id="too few"),
+        pytest.param({}, "Pods that run keep their settings: torchrun counts every worker that leaves as a restart", id="none"),
+        pytest.param({"maxRestarts": 100}, "", id="enough"),
+    ],
+)
+def test_scale_warns_if_the_restarts_of_torchrun_will_be_used_up(policy: dict[str, int], expected: str) -> None:
+    document = manifests.job("PyTorchJob", Worker=1, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 4, **policy}})
+    job = observed_job.observe(PYTORCH, json.dumps(document).encode(), (pod("j-worker-0"),))
+    found = scaling_limits.mode_advice(job, "idle")
+    assert len(found) == bool(expected)
+    assert all(each.startswith(expected) and each.endswith(".") for each in found)
+    assert not scaling_limits.mode_advice(job, "manual")
+    if expected.startswith("Pods"):
+        assert "`traincrew suspend pytorchjob/j` and `traincrew resume pytorchjob/j`" in found[0]
+
+
 def test_ls_shows_the_bounds_and_why_there_are_not_more_workers() -> None:
     cells = tables.job_cells(observed(), NOW, namespaces=False)
     assert "2/2 (1-4)" in cells

@@ -9,9 +9,10 @@ import msgspec
 
 from traincrew import errors
 from traincrew.inspection.observed_job import ObservedJob
-from traincrew.kinds import autoscaling, elasticity
+from traincrew.kinds import autoscaling, elasticity, job_warnings
 from traincrew.kinds.kind import JobKind
 from traincrew.model import naming
+from traincrew.model.jobs import Job
 from traincrew.planner import scaling
 
 ROLE = "Worker"
@@ -51,10 +52,28 @@ def range_of(job: ObservedJob, mode: str) -> str:
     return f" ({request.elasticity.min_replicas} to {max_replicas} workers)"
 
 
+def mode_advice(job: ObservedJob, mode: str) -> list[str]:
+    """What is probably a mistake in the mode, and was not before. Whole sentences with the remedy."""
+    changed = _changed(job, mode)
+    known = {(each.path, each.message) for each in job_warnings.of_job(job.kind, job.job)}
+    found = [each for each in job_warnings.of_job(job.kind, changed) if (each.path, each.message) not in known]
+    advice = [f"{each.path} {each.message}." for each in found]
+    was_manual = not elasticity.is_automatic(job.job) and elasticity.is_automatic(changed)
+    at_start = job.kind.lifecycle.elastic(changed).set_at_start if was_manual else ""
+    if at_start and any(not pod.finished for pod in job.pods):
+        remedy = f"run `traincrew suspend {job.reference}` and `traincrew resume {job.reference}`"
+        advice.append(f"Pods that run keep their settings: {at_start} only in pods that start now. To start all again, {remedy}.")
+    return advice
+
+
 def _with_mode(job: ObservedJob, mode: str) -> scaling.Scaling | None:
+    return scaling.of(job.kind, _changed(job, mode))
+
+
+def _changed(job: ObservedJob, mode: str) -> Job:
     annotations = {**job.job.metadata.annotations, naming.SCALING: mode}
     meta = msgspec.structs.replace(job.job.metadata, annotations=annotations)
-    return scaling.of(job.kind, dataclasses.replace(job.job, metadata=meta))
+    return dataclasses.replace(job.job, metadata=meta)
 
 
 def _role_key(manifest: dict[str, Any], job: ObservedJob) -> str:

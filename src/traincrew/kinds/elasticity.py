@@ -38,6 +38,8 @@ class Elasticity:
     """The worker that is not removed: worker 0, which hosts the rendezvous, or the one that runs longest. Empty: none."""
     metrics_field: str = ""
     """The field that gives the job a HorizontalPodAutoscaler, which chooses the number that is asked for. Empty: none."""
+    set_at_start: str = ""
+    """What the automatic modes give to pods when they start, as a sentence. Pods that run already do not have it."""
     error: str = ""
     """Why the number of workers is fixed, with the remedy. Empty: it is not fixed."""
 

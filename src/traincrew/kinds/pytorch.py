@@ -101,7 +101,7 @@ def advise(job: jobs.Job) -> list[Violation]:
     violations = []
     if elastic.n_proc_per_node is not None:
         violations.append(unenforced("spec.elasticPolicy.nProcPerNode", "is deprecated, use spec.nprocPerNode instead"))
-    return violations + autoscaling.advise(KIND, job, elastic)
+    return [*violations, *autoscaling.advise(KIND, job, elastic), *torchrun.restarts_advice(job, elastic)]
 
 
 def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
@@ -112,7 +112,7 @@ def from_command(request: job_from_command.CommandRequest) -> job_from_command.J
     if job_from_command.is_python(command) and command[1:3] != ("-m", "torch.distributed.run"):
         request = request._replace(command=(command[0], "-m", "torch.distributed.run", *command[1:]))
     policy = {"minReplicas": bounds[0], "maxReplicas": bounds[1], "rdzvBackend": "c10d"}
-    policy |= {} if request.idle else {"maxRestarts": 10}
+    policy |= {} if request.idle else {"maxRestarts": torchrun.AUTOMATIC_RESTARTS}  # the annotation may come later
     return job_from_command.elastic_workers(request, {"nprocPerNode": str(max(request.gpus, 1)), "elasticPolicy": policy})
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from traincrew.kinds import autoscaling, elasticity
 from traincrew.kinds.replica import Env, Replica, port_number
+from traincrew.kinds.rule import Violation, unenforced
 from traincrew.kinds.spec_fields import described
 from traincrew.model import jobs, naming
 from traincrew.model.meta import Struct
@@ -18,6 +19,7 @@ TORCHRUN_CONF = {"last_call_timeout": 30, "keep_alive_interval": 5, "keep_alive_
 """The defaults of torchrun."""
 AUTOMATIC_RESTARTS = 100
 """torchrun counts every worker that leaves as a restart."""
+RESTARTS_AT_START = f"torchrun counts every worker that leaves as a restart, and {AUTOMATIC_RESTARTS} are allowed"
 
 
 class RdzvConf(Struct, gc=False):
@@ -67,6 +69,18 @@ def default_env(replica: Replica) -> Env:
     return {**store, **({} if elastic.rdzv_conf else {"PET_RDZV_CONF": conf})}
 
 
+def restarts_advice(job: jobs.Job, elastic: ElasticPolicy) -> list[Violation]:
+    """torchrun ends when its restarts are used up."""
+    given = elastic.max_restarts
+    if given is None or given >= AUTOMATIC_RESTARTS or not elasticity.is_automatic(job):
+        return []
+    message = (
+        f"is {given}, and torchrun counts every worker that leaves as a restart: the job fails when more have left. "
+        f"Remove the field, and the operator sets {AUTOMATIC_RESTARTS} for pods that start then"
+    )
+    return [unenforced("spec.elasticPolicy.maxRestarts", message)]
+
+
 def elastic_bounds(job: jobs.Job) -> elasticity.Elasticity:
     policy = job.spec.elastic_policy
     if policy is None or policy.standalone:
@@ -76,7 +90,8 @@ def elastic_bounds(job: jobs.Job) -> elasticity.Elasticity:
     cost = elasticity.ResizeCost(20.0, 20.0, elasticity.checkpoint_seconds(job) / 2)
     protected_worker: Literal["", "first"] = "first" if rendezvous(job) else ""
     metrics = "spec.elasticPolicy.metrics" if policy.metrics is not None else ""
-    return elasticity.Elasticity(low, high, cost, protected_worker, metrics)
+    set_at_start = RESTARTS_AT_START if policy.max_restarts is None else ""
+    return elasticity.Elasticity(low, high, cost, protected_worker, metrics, set_at_start=set_at_start)
 
 
 def removal_pause_seconds(job: jobs.Job, active: int, removed: bool) -> float:

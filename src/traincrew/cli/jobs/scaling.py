@@ -7,6 +7,7 @@ import msgspec
 from traincrew import errors
 from traincrew.cli import cluster_target
 from traincrew.cli.jobs import action_report, query
+from traincrew.cli.render import terminal
 from traincrew.inspection import scaling_limits
 from traincrew.kinds import elasticity
 from traincrew.model import naming
@@ -40,6 +41,8 @@ async def set_mode(name: str, mode: str, target_options: cluster_target.TargetOp
             raise errors.SettingsError(f"{job.reference} cannot be scaled by the operator: {error}")
         body = msgspec.json.encode({"metadata": {"annotations": {naming.SCALING: mode}}})
         changed = await client.patch(stored.kind.resource, target.namespace, job.job.name, body)
+    for advice in scaling_limits.mode_advice(job, mode):
+        terminal.echo(f"warning: {advice}", err=True)
     report = action_report.ActionReport(form)
     report.add(
         f"{job.reference} scaling changed from {elasticity.mode(job.job)} to {mode}{scaling_limits.range_of(job, mode)}", changed
