@@ -83,3 +83,18 @@ def test_environments_of_the_image_map_are_offered(
     finally:
         machine.run("image", "rm", "torch:2")
     page.get_by_role("button", name="Start over").click()
+
+
+@pytest.mark.parametrize("page", [{"locale": "zh-CN"}], indirect=True)
+def test_findings_of_the_dry_run_and_results_of_actions_in_chinese(page: Page, machine: Machine) -> None:
+    page.goto("/jobs/new?kind=tfjob")
+    cpu = page.get_by_role("group", name="Worker", exact=True).get_by_role("textbox", name="CPU")
+    cpu.fill("many")
+    expect(page.locator(".wizard-footer")).to_contain_text("不是 2、500m 或 4Gi 这样的数量")
+    names = machine.api.names("tfjobs", "default")
+    page.goto("/jobs/default/tfjob/evaluate")
+    page.get_by_role("button", name="重新运行").click()
+    page.get_by_role("dialog").get_by_role("button", name="重新运行").click()
+    expect(page.get_by_text("已创建", exact=False).filter(has_text="tfjob/evaluate")).to_be_visible()
+    for name in machine.api.names("tfjobs", "default") - names:
+        machine.api.delete("tfjobs", "default", name)

@@ -1,6 +1,6 @@
 import { Code, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useMemo } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Diagnosis, JobDetail } from '../api/contract.gen';
 import { since } from '../format/time';
@@ -8,14 +8,12 @@ import { Sentence } from '../i18n/Sentence';
 import { say } from '../i18n/say';
 import { Devices, JobProgress } from '../jobs/JobCell';
 import { ReplicaStatus } from '../jobs/StatusBadge';
-import { chartsOf } from '../metrics/charts';
-import { headlines } from '../metrics/headlines';
 import { Card } from './Card';
 import { ConditionsCard } from './ConditionsCard';
 import { FailureCard } from './FailureCard';
 import { useCurrentJob, useJobAddress, useJobNow, useMomentSearch } from './jobContext';
+import { Numbers } from './Numbers';
 import { Timeline } from './Timeline';
-import { UsageCard, useMetricsNow } from './UsageCard';
 
 export function OverviewTab() {
   const job = useCurrentJob();
@@ -36,26 +34,6 @@ export function OverviewTab() {
       </div>
       <ConditionsCard job={job} />
     </div>
-  );
-}
-
-const HeadlineCharts = lazy(() =>
-  import('../metrics/HeadlineCharts').then((module) => ({ default: module.HeadlineCharts })),
-);
-
-/** What the replicas print and use. */
-function Numbers({ job }: { readonly job: JobDetail }) {
-  const metrics = useMetricsNow();
-  const charts = useMemo(() => (metrics === null ? [] : headlines(chartsOf(metrics))), [metrics]);
-  return (
-    <>
-      {charts.length > 0 && (
-        <Suspense>
-          <HeadlineCharts charts={charts} />
-        </Suspense>
-      )}
-      <UsageCard job={job} series={metrics?.usage ?? []} />
-    </>
   );
 }
 
