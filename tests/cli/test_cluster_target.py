@@ -174,3 +174,15 @@ async def test_a_restart_of_the_api_server_loses_and_repeats_no_line(job_cluster
     assert await running.line() == "[master-0] four\n"
     await job_cluster.succeed("j-master-0")
     assert (await running.end())[:2] == (0, "")
+
+
+async def test_credentials_that_the_api_server_rejects_are_named(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    """As those of a kubeconfig whose token has expired."""
+    path = tmp_path / "expired"
+    path.write_text(re.sub(r"token: .*", "token: expired", (job_cluster.cluster.data / "kubeconfig").read_text()))
+    for verb in ("ls", "top", "why"):
+        code, _, err = await job_cluster(verb, "--kubeconfig", str(path))
+        assert (code, err.startswith(f"error: the API server rejects the credentials in {path}: Unauthorized. ")) == (1, True), (
+            err
+        )
+        assert "If its token has expired, log in again" in err

@@ -25,6 +25,10 @@ async def connected(
             yield client, target
     except errors.Unreachable as error:
         raise errors.Unreachable(error.message + cluster_target.start_hint(target), reason=error.reason) from None
+    except errors.Unauthorized as error:
+        path = cluster_target.kubeconfig_path(target_options, target)
+        remedy = "If its token has expired, log in again, or name another kubeconfig with --kubeconfig."
+        raise errors.Unauthorized(f"the API server rejects the credentials in {path}: {error.message}. {remedy}") from None
 
 
 async def require_namespace(reader: interfaces.Reader, namespace: str) -> None:
