@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import pathlib
 import re
 from collections.abc import Iterator
@@ -74,12 +75,12 @@ def reasons_in_the_planner() -> set[str]:
                 found.add(named[name])
     rejected = {f"FailedCreate{resource.kind}" for resource in written()}
     found |= rejected | {*failure_summary.ENDINGS.values(), failure_summary.REPLICA, "QuotaExceeded"}
-    return found - {elastic_members.NOT_SHARED}  # of status.elastic
+    return found - reasons_of_the_status_of_elastic_jobs()
 
 
 def reasons_of_elastic_jobs() -> set[str]:
     """Why they do not have more workers, from every place that decides it, and why workers leave."""
-    found = {elastic_members.NOT_SHARED}
+    found = reasons_of_the_status_of_elastic_jobs()
     for module in (*parsed("sharing"), ast.parse((SOURCE / "operator" / "sharing_snapshot.py").read_text())):
         for node in ast.walk(module):
             if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in LIMITS and node.args:
@@ -90,6 +91,14 @@ def reasons_of_elastic_jobs() -> set[str]:
         each for each in vars(elastic_allocation).values() if isinstance(each, str) and re.fullmatch(r"[A-Z][A-Za-z]+", each)
     }
     return found | removals - {elastic_allocation.GREW}
+
+
+def reasons_of_the_status_of_elastic_jobs() -> set[str]:
+    """Those that the planner sets in status.elastic itself."""
+    tree = ast.parse(inspect.getsource(elastic_members))
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "with_since")
+    names = (node.args[POSITIONS["with_since"]] for node in calls)
+    return {getattr(elastic_members, name.id) for name in names if isinstance(name, ast.Name)}
 
 
 def strings(value: ast.expr) -> set[str]:
