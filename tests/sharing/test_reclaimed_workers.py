@@ -108,6 +108,16 @@ def test_a_job_of_torchrun_is_productive_whatever_the_period_of_the_preemptions(
     assert lost <= 0.1 * held
 
 
+def test_workers_that_are_no_longer_recorded_and_still_run_were_not_preempted() -> None:
+    """Somebody has emptied the status of the job."""
+    job = job_of_four()
+    first = allocate(cluster(job), NOW)
+    unrecorded = dataclasses.replace(job, members=job.members[:1], removed_members=job.members[1:])
+    result = allocate(cluster(unrecorded, first), NOW)
+    assert not result.jobs["e"].leaving
+    assert result.history.jobs["e"].credit == first.history.jobs["e"].credit
+
+
 def nominated() -> list[PodInfo]:
     (pod,) = pending_pods("c", 3, status={"nominatedNodeName": "a"})
     return [pod]

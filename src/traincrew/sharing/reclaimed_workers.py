@@ -71,8 +71,8 @@ def _reclaimed(proposal: JobProposal) -> list[Member]:
     members = [each for each in proposal.members.values() if each.surplus and each.pod is not None and each.pod.terminating]
     removed_members = {each.index: each for each in proposal.job.removed_members}
     for index, known in proposal.record.surplus.items():
-        present = proposal.members.get(index)
-        if present is None or present.pod is None:
+        present = proposal.members.get(index) or removed_members.get(index)
+        if present is None or present.pod is None or (index in removed_members and present.pod.terminating):
             members.append(removed_members.get(index) or Member(index, None, True, known.running_since))
     return sorted(members, key=lambda each: each.index)
 
