@@ -178,9 +178,8 @@ def test_resources_are_divided_and_rounded_up(resource: str, divisor: str | None
 
 
 def test_services_have_docker_link_variables() -> None:
-    variables = service_links.service_variables(
-        [service("my-db", port={"name": "http-x", "port": 5432, "protocol": "UDP"})], "ns", True
-    )
+    services = [service("my-db", port={"name": "http-x", "port": 5432, "protocol": "UDP"})]
+    variables = dict(service_links.service_variables(services, "ns", True))
     assert variables == {
         "MY_DB_SERVICE_HOST": "10.0.0.1",
         "MY_DB_SERVICE_PORT": "5432",
@@ -252,6 +251,16 @@ def test_all_variables_together_end_at_the_limit_of_a_process() -> None:
         environment([], known, envFrom=sources)
     with pytest.raises(ConfigError, match=TOTAL):
         environment([], known, envFrom=[{"configMapRef": {"name": "c"}}] * 1_000)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_the_variables_of_services_end_at_the_limit_of_a_process() -> None:
+    ports = [{"port": number, "name": f"p{number}"} for number in range(1, 2_001)]
+    many = [{**service(f"s{index}"), "spec": {"clusterIP": "10.0.0.1", "ports": ports}} for index in range(100)]
+    with pytest.raises(ConfigError, match=TOTAL):
+        environment([], EnvVarSources(services=many))
+    alone = build_environment(pod(enableServiceLinks=False), {"name": "main"}, EnvVarSources(services=many))
+    assert alone == {}
 
 
 @pytest.mark.usefixtures("little_memory")

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator
 from traincrew.apimachinery.unstructured import Object
 
 
-def service_variables(services: Iterable[Object], namespace: str, links: bool) -> dict[str, str]:
-    """Always of the API server; of the Services in the namespace if links is true (enableServiceLinks)."""
+def service_variables(services: Iterable[Object], namespace: str, links: bool) -> Iterator[tuple[str, str]]:
+    """Always of the API server; of the Services in the namespace if links is true (enableServiceLinks).
+
+    Names and values, one after the other: a Service may have thousands of ports.
+    """
     selected: dict[str, Object] = {}
     for service in services:
         meta, spec = service["metadata"], service.get("spec") or {}
@@ -18,7 +21,8 @@ def service_variables(services: Iterable[Object], namespace: str, links: bool) -
             selected.setdefault(meta["name"], spec)
         elif meta["namespace"] == namespace and links:
             selected[meta["name"]] = spec
-    return {name: value for service, spec in sorted(selected.items()) for name, value in _variables(service, spec)}
+    for each in sorted(selected):
+        yield from _variables(each, selected[each])
 
 
 def _variables(service: str, spec: Object) -> Iterator[tuple[str, str]]:

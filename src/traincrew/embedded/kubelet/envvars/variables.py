@@ -32,9 +32,7 @@ class _Absent(Exception):
 
 def build_environment(pod: Object, container: Object, sources: EnvVarSources) -> dict[str, str]:
     """Raises ConfigError."""
-    namespace, spec = pod["metadata"].get("namespace", ""), pod["spec"]
-    services = service_links.service_variables(sources.services, namespace, spec.get("enableServiceLinks", True) is not False)
-    variables, size = dict[str, str](), ExecSize()
+    variables, services, size = dict[str, str](), _service_variables(pod, sources), ExecSize()
     for name, value in _written(pod, container, sources, collections.ChainMap(variables, services)):
         size.add_variable(name, value)
         variables[name] = value
@@ -42,6 +40,16 @@ def build_environment(pod: Object, container: Object, sources: EnvVarSources) ->
         if name not in variables:
             size.add_variable(name, value)
             variables[name] = value
+    return variables
+
+
+def _service_variables(pod: Object, sources: EnvVarSources) -> dict[str, str]:
+    """Raises ConfigError."""
+    namespace, links = pod["metadata"].get("namespace", ""), pod["spec"].get("enableServiceLinks", True) is not False
+    variables, size = dict[str, str](), ExecSize()
+    for name, value in service_links.service_variables(sources.services, namespace, links):
+        size.add_variable(name, value)
+        variables[name] = value
     return variables
 
 
