@@ -6,6 +6,8 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.console_browser.console_process import Machine
+from tests.console_browser.jax_jobs import jax_job
 
 LOGS = "/jobs/default/pytorchjob/digits/logs"
 
@@ -130,3 +132,23 @@ def test_lines_are_linked_and_selected_with_the_keyboard(page: Page, wrap: str) 
     page.goto("about:blank")
     page.goto(last)
     expect(page.locator(".log-row.chosen")).to_have_count(1)
+
+
+@pytest.mark.one_machine
+def test_early_lines_of_a_long_log_are_found_linked_and_shown_at_their_time(page: Page, machine: Machine) -> None:
+    machine.create([jax_job("long-log", ["sh", "-c", "seq 1 100; sleep 3; seq 101 30000"])])
+    machine.wait("jaxjob/long-log", "Succeeded")
+    logs = "/jobs/default/jaxjob/long-log/logs"
+    page.goto(logs)
+    log = page.get_by_role("log")
+    expect(log).to_contain_text("30000")
+    page.goto(f"{logs}?q=%5E50%24&regex=1")
+    expect(log.locator(".log-text")).to_have_text(["50"])
+    log.locator(".log-row").get_by_role("button").click()
+    fragment = page.url.partition("#")[2]
+    page.goto("about:blank")
+    page.goto(f"{logs}#{fragment}")
+    expect(page.locator(".log-row.chosen .log-text")).to_have_text("50")
+    expect(log.get_by_text("49", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Show the last lines").click()
+    expect(log).to_contain_text("30000")

@@ -21,16 +21,17 @@ interface Props {
   readonly search: LogSearch;
   readonly change: ChangeLogSearch;
   readonly chosen: readonly [number, number] | null;
+  /** Leaves the lines around a moment. */
+  readonly showLast: () => void;
 }
 
-export function LogFooter({ feed, search, change, chosen }: Props) {
+export function LogFooter({ feed, search, change, chosen, showLast }: Props) {
   const { t } = useTranslation();
   const { window: logs } = feed;
   const moment = useMoment();
   const { replicas } = useCurrentJob();
   const sources = [...logs.sources.values()].filter((each) => moment === null || hasEnded(each, replicas));
   const count = moment === null ? logs.lines.length : linesAt(logs.lines, moment);
-  const whole = search.all === '1' || search.t !== undefined;
   return (
     <footer className="log-footer">
       {feed.end?.reason === 'Finished' && moment === null && (
@@ -43,12 +44,17 @@ export function LogFooter({ feed, search, change, chosen }: Props) {
       ))}
       <Matches search={search} />
       <span className="quiet">{t('logs.lines', { count })}</span>
-      {whole && logs.lines.length >= MOST_OF_THE_PAST && <span className="quiet">{t('logs.older')}</span>}
+      {search.all === '1' && logs.lines.length >= MOST_OF_THE_PAST && <span className="quiet">{t('logs.older')}</span>}
       {logs.dropped > 0 && <span className="quiet">{t('logs.dropped', { count: logs.dropped })}</span>}
       {logs.skipped > 0 && <span className="quiet">{t('logs.skipped', { count: logs.skipped })}</span>}
       {mayHaveOlder(search, logs.received) && (
         <Button size="compact-xs" variant="subtle" onClick={() => change({ all: '1' })}>
           {t('logs.loadAll')}
+        </Button>
+      )}
+      {feed.end?.reason === 'Limited' && (
+        <Button size="compact-xs" variant="subtle" onClick={showLast}>
+          {t('logs.later')}
         </Button>
       )}
       <span className="grow" />
@@ -85,6 +91,7 @@ function Matches({ search }: { readonly search: LogSearch }) {
   const { summary } = useCurrentJob();
   const address = useJobAddress();
   const query = logQuery(search, true);
+  query.delete('since');
   query.set('limit', '1');
   const { data, error } = useQuery({
     queryKey: ['matches', summary.uid, query.toString()],

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { useDeferredValue, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { LogLine } from '../api/contract.gen';
 import { linesAt } from '../job/jobAt';
@@ -15,6 +15,7 @@ import { LogToolbar } from './LogToolbar';
 import { type LogSearch, lineFragment, lineOfFragment, logQuery, matcherOf, ofRecord } from './logSearch';
 import { type Logs, useLogs } from './useLogs';
 import { usePreviousLogs } from './usePreviousLogs';
+import { useLineOfMoment, useLinkedLine } from './useShownLine';
 import { WrappedList } from './WrappedList';
 
 const FROM = '/jobs/$namespace/$kind/$name/logs';
@@ -31,7 +32,12 @@ export function LogsTab() {
   const feed = search.previous ? previous : live;
   const change: ChangeLogSearch = (part) =>
     void navigate({ search: (before) => withoutUndefined({ ...before, ...part }), replace: true });
-  return <LogView feed={feed} search={search} change={change} />;
+  /** The page of a record has all lines until its moment. */
+  const showOlder = (time: string) => {
+    if (!isRecorded(name)) change({ t: time });
+    else if (!search.all) change({ all: '1' });
+  };
+  return <LogView feed={feed} search={search} change={change} showOlder={showOlder} />;
 }
 
 function withoutUndefined(search: { [K in keyof LogSearch]: LogSearch[K] | undefined }): LogSearch {
@@ -42,13 +48,15 @@ interface ViewProps {
   readonly feed: Logs;
   readonly search: LogSearch;
   readonly change: ChangeLogSearch;
+  readonly showOlder: (time: string) => void;
 }
 
-function LogView({ feed, search, change }: ViewProps) {
+function LogView({ feed, search, change, showOlder }: ViewProps) {
   const { t } = useTranslation();
   const { replicas } = useCurrentJob();
   const linked = useRef(lineOfFragment(window.location.hash));
-  const [follow, setFollow] = useState(linked.current === null);
+  const shownMoment = useRef(linked.current === null ? undefined : search.t);
+  const [follow, setFollow] = useState(linked.current === null && search.t === undefined);
   const [chosen, setChosen] = useState<readonly [number, number] | null>(null);
   const [target, setTarget] = useState<{ index: number } | null>(null);
   const moment = useMoment();
@@ -67,9 +75,20 @@ function LogView({ feed, search, change }: ViewProps) {
     [replicas],
   );
 
-  useLinkedLine(feed, linked, search, change, (index) => {
-    setChosen([index, index]);
+  const showAt = (index: number) => {
+    setFollow(false);
     setTarget({ index });
+  };
+  const showLast = () => {
+    setTarget(null);
+    setChosen(null);
+    setFollow(true);
+    change({ t: undefined });
+  };
+  useLineOfMoment(feed, search.t, shownMoment, showAt);
+  useLinkedLine(feed, linked, search, showOlder, (index) => {
+    setChosen([index, index]);
+    showAt(index);
   });
 
   /** from: where the selection begins. */
@@ -129,7 +148,7 @@ function LogView({ feed, search, change }: ViewProps) {
           target={target}
         />
       )}
-      <LogFooter feed={feed} search={search} change={change} chosen={chosen} />
+      <LogFooter feed={feed} search={search} change={change} chosen={chosen} showLast={showLast} />
     </div>
   );
 }
@@ -138,24 +157,4 @@ function LogView({ feed, search, change }: ViewProps) {
 function linesOf(feed: Logs, moment: number | null): readonly LogLine[] {
   const { lines } = feed.window;
   return moment === null ? lines : lines.slice(0, linesAt(lines, moment));
-}
-
-/** Scrolls to the line of the address. A line that is older than the window needs all lines. */
-function useLinkedLine(
-  feed: Logs,
-  linked: { current: ReturnType<typeof lineOfFragment> },
-  search: LogSearch,
-  change: ChangeLogSearch,
-  found: (index: number) => void,
-): void {
-  const count = feed.window.lines.length;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are the reason to look again.
-  useEffect(() => {
-    if (linked.current === null || !feed.loaded) return;
-    const index = feed.window.find(linked.current.source, linked.current.sequence);
-    if (index >= 0) {
-      linked.current = null;
-      found(index);
-    } else if (!search.all) change({ all: '1' });
-  }, [count, feed]);
 }

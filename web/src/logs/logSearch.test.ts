@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { lineFragment, lineOfFragment, logQuery, matcherOf, mayHaveOlder, readLogSearch } from './logSearch';
+import {
+  lineFragment,
+  lineOfFragment,
+  logQuery,
+  matcherOf,
+  mayHaveOlder,
+  readLogSearch,
+  timeOfLine,
+} from './logSearch';
 
 test('what cannot be read is ignored', () => {
   expect(readLogSearch({ level: 'loud', q: '', regex: 'yes', t: 'then', replica: 'worker-0', all: 1 })).toEqual({
@@ -11,6 +19,16 @@ test('what cannot be read is ignored', () => {
 test('the server selects the lines', () => {
   const query = logQuery(readLogSearch({ replica: 'worker-0,launcher', level: 'warning', q: 'a&b', regex: '1' }));
   expect(query.toString()).toBe('replica=worker-0%2Clauncher&level=warning&q=a%26b&regex=1&tail=5000');
+});
+
+test('a moment has lines around it; what is saved begins with it', () => {
+  const search = readLogSearch({ t: '2026-11-15T14:02:28Z', all: '1' });
+  expect(logQuery(search).toString()).toBe('at=2026-11-15T14%3A02%3A28Z&tail=20000');
+  expect(logQuery(search, true).toString()).toBe('since=2026-11-15T14%3A02%3A28Z');
+});
+
+test('the time of a linked line is that of its moment', () => {
+  expect(timeOfLine('1763215348123456789-000002')).toBe('2025-11-15T14:02:28.123Z');
 });
 
 test('with other lines in view, the text is only marked', () => {
@@ -45,8 +63,8 @@ test.each([
   [{}, [10, 4999], false],
   [{}, [10, 5000], true],
   [{}, [], false],
-  [{ level: 'error' }, [3], true],
-  [{ q: 'nan' }, [], true],
+  [{ level: 'error' }, [3], false],
+  [{ q: 'nan' }, [5000], true],
   [{ all: '1' }, [100_000], false],
   [{ t: '2026-11-15T14:02:28Z' }, [100_000], false],
 ] as const)('with %o and logs of %o lines, older lines may be there: %s', (search, counts, expected) => {

@@ -12,7 +12,7 @@ export interface LogSearch {
   readonly regex?: '1';
   /** Other lines are shown, too; matches are only marked. */
   readonly context?: '1';
-  /** Lines from this time on. Of a recorded job: lines until then, as on all of its page. */
+  /** Lines around this time. Of a recorded job: lines until then, as on all of its page. */
   readonly t?: string;
   /** All lines that are kept, not only the last ones. */
   readonly all?: '1';
@@ -25,7 +25,9 @@ export interface LogSearch {
 
 export const LAST_LINES = 5000;
 /** The console sends no more of the past of one log. Older lines are found by search and download. */
-export const MOST_OF_THE_PAST = 100_000;
+export const MOST_OF_THE_PAST = 1_000_000;
+/** Lines from a moment on, of all logs together. */
+export const FROM_A_MOMENT = 20_000;
 /** A browser cannot make an element taller than 33 million pixels; at 20 a row, this is well below. */
 export const MOST_LINES = 1_000_000;
 
@@ -57,18 +59,17 @@ export function logQuery(search: LogSearch, everything = false): URLSearchParams
     query.set('q', search.q);
     if (search.regex) query.set('regex', '1');
   }
-  if (search.t) query.set('since', search.t);
+  const around = search.t !== undefined && !search.previous && !everything;
+  if (search.t) query.set(around ? 'at' : 'since', search.t);
   if (search.previous) query.set('previous', '1');
-  else if (!everything) query.set('tail', String(search.all || search.t ? MOST_OF_THE_PAST : LAST_LINES));
+  else if (!everything) query.set('tail', String(around ? FROM_A_MOMENT : search.all ? MOST_OF_THE_PAST : LAST_LINES));
   return query;
 }
 
-/** Whether a log may have lines before those that the view began with. The server selects from the last lines of each log. */
+/** Whether a log may have lines that match before those that the view began with. */
 export function mayHaveOlder(search: LogSearch, received: ReadonlyMap<string, number>): boolean {
   if (search.all || search.t || search.previous) return false;
-  return (
-    search.level !== undefined || search.q !== undefined || [...received.values()].some((each) => each >= LAST_LINES)
-  );
+  return [...received.values()].some((each) => each >= LAST_LINES);
 }
 
 /** Finds the text of the search in a line, or null if there is none or it is no regular expression. */
@@ -84,6 +85,11 @@ export function matcherOf(search: LogSearch): RegExp | null {
 /** The fragment of an address that names a line, such as #L=worker-0/pytorch:000000000012-000. */
 export function lineFragment(line: { source: string; sequence: string }): string {
   return `L=${line.source}:${line.sequence}`;
+}
+
+/** The time of a line: its sequence begins with nanoseconds since 1970. */
+export function timeOfLine(sequence: string): string {
+  return new Date(Number(sequence.slice(0, 13))).toISOString();
 }
 
 export function lineOfFragment(fragment: string): { source: string; sequence: string } | null {
