@@ -34,11 +34,20 @@ def decode(raw: bytes) -> Unstructured:
 class Lister(Generic[T]):
     """Listeners are called once for each change, whether a response or the watch delivers it first."""
 
-    def __init__(self, reader: interfaces.Reader, resource: Resource, decode: Callable[[bytes], T]) -> None:
+    def __init__(
+        self,
+        reader: interfaces.Reader,
+        resource: Resource,
+        decode: Callable[[bytes], T],
+        *,
+        namespace: str | None = None,
+        fields: str = "",
+    ) -> None:
+        """namespace: None means all. fields: a field selector."""
         self.resource = resource
         self.listeners: list[Listener[T]] = []
         self._store: store.InformerStore[T] = store.InformerStore(decode, self._changed)
-        self.informer = informer.Informer(reader, informer.Scope(resource), self._store)
+        self.informer = informer.Informer(reader, informer.Scope(resource, namespace, fields=fields), self._store)
         self._by_namespace: dict[str, dict[str, T]] = {}
         self._by_label = LabelIndex()
 

@@ -16,7 +16,6 @@ from traincrew import errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.client import interfaces
 from traincrew.embedded.apiserver.authz import bootstrap_policy
-from traincrew.embedded.pki import certificates
 from traincrew.model import resources
 from traincrew.model.resources import CONFIG_MAPS, Resource
 
@@ -48,7 +47,6 @@ async def bootstrap(client: interfaces.Client, objects: BootstrapObjects) -> Non
     await asyncio.gather(
         *(ensure(client, resources.PRIORITY_CLASSES, _priority_class(name)) for name in PRIORITIES),
         *(applied.apply(_resource(document), document) for document in objects.objects),
-        ensure(client, resources.SERVICES, _kubernetes_service()),
     )
     await applied.write()
 
@@ -60,23 +58,6 @@ def _priority_class(name: str) -> Object:
 
 def objects_in(objects: BootstrapObjects, namespace: str) -> list[tuple[Resource, Object]]:
     return [(_resource(each), each) for each in objects.objects if each["metadata"].get("namespace") == namespace]
-
-
-async def set_service_port(client: interfaces.Client, number: int) -> None:
-    """Points the service default/kubernetes to the port on which the API server listens."""
-    service = msgspec.json.decode(await client.get(resources.SERVICES, "default", "kubernetes"))
-    ports = [{**each, "targetPort": number} for each in service["spec"]["ports"]]
-    if ports != service["spec"]["ports"]:
-        await client.patch(resources.SERVICES, "default", "kubernetes", msgspec.json.encode({"spec": {"ports": ports}}))
-
-
-def _kubernetes_service() -> Object:
-    spec = {
-        "clusterIP": certificates.SERVICE_ADDRESS,
-        "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
-    }
-    labels = {"component": "apiserver", "provider": "kubernetes"}
-    return {"metadata": {"name": "kubernetes", "namespace": "default", "labels": labels}, "spec": spec}
 
 
 async def ensure(client: interfaces.Client, resource: Resource, document: Object) -> None:

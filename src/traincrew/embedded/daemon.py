@@ -24,6 +24,7 @@ from traincrew.embedded.controllers.claims import provisioner
 from traincrew.embedded.controllers.nodes.health import TIMING
 from traincrew.embedded.controllers.run import Controllers, MetadataControllers
 from traincrew.embedded.kubelet.server import server as kubelet_server
+from traincrew.embedded.kubernetes_service import KubernetesServiceController
 from traincrew.embedded.mirror_pod_log import MirrorPodLog
 from traincrew.embedded.pki import certificates
 from traincrew.embedded.scheduler import Scheduler
@@ -59,8 +60,8 @@ async def run(options: Options) -> AsyncIterator[RunningCluster]:
             url = await stack.enter_async_context(_http_server(control_plane, tasks))
             kubeconfig = options.data / "kubeconfig"
             admin_kubeconfig.write(kubeconfig, url, control_plane.pki.authority, control_plane.admin_token)
+            await stack.enter_async_context(_kubernetes_service(control_plane, url))
             node = await stack.enter_async_context(_kubelet(control_plane, url, runtime))
-            await bootstrap.set_service_port(control_plane.system_client("bootstrap"), int(url.rpartition(":")[2]))
             await stack.enter_async_context(_mirror_pod(control_plane))
             stack.enter_context(gc_tuning.tuned())
             started = True
@@ -81,7 +82,14 @@ async def _controllers(
     volumes = options.data.resolve() / "volumes"
     # Without a kubelet of ours nobody schedules pods either: whoever joins nodes brings kube-controller-manager.
     nodes = TIMING if options.node is not None else None
-    controllers = Controllers(client, volumes, options.controller_names, remove=_volume_remover(runtime), nodes=nodes)
+    controllers = Controllers(
+        client,
+        volumes,
+        options.controller_names,
+        remove=_volume_remover(runtime),
+        nodes=nodes,
+        authority=control_plane.pki.authority,
+    )
     works: dict[str, Coroutine[Any, Any, None]] = {"metadata-controllers": metadata.run(), "controllers": controllers.run()}
     if options.scheduling is not None:
         works["scheduler"] = Scheduler(client("kube-scheduler"), options.scheduling).run()
@@ -139,6 +147,11 @@ async def _listen(server: ApiServer, options: Options, context: ssl.SSLContext) 
         with contextlib.suppress(errors.SettingsError):
             return await server.start(options.host, options.preferred_port, context)
     return await server.start(options.host, options.port, context)
+
+
+def _kubernetes_service(control_plane: ControlPlane, url: str) -> contextlib.AbstractAsyncContextManager[None]:
+    port = int(url.rpartition(":")[2])
+    return KubernetesServiceController(control_plane.system_client("kubernetes-service"), port).maintained()
 
 
 def _mirror_pod(control_plane: ControlPlane) -> contextlib.AbstractAsyncContextManager[None]:

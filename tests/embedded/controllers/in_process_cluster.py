@@ -104,7 +104,9 @@ async def running_controllers(running: Cluster) -> AsyncIterator[None]:
     control_plane = running.control_plane
     metadata = MetadataControllers(control_plane.system_client, control_plane.watchable, control_plane.deletable)
     control_plane.registry.on_change.append(metadata.resources_changed)
-    controllers = Controllers(control_plane.system_client, running.volumes, period=0.2, nodes=TIMING)
+    controllers = Controllers(
+        control_plane.system_client, running.volumes, period=0.2, nodes=TIMING, authority=control_plane.pki.authority
+    )
     tasks = [asyncio.create_task(each.run()) for each in (metadata, controllers)]
     try:
         yield

@@ -73,3 +73,28 @@ async def test_a_deleted_namespace_is_created_again_with_mirror_pod_and_service_
 async def test_the_kubernetes_service_points_to_the_listening_port(cluster: daemon.RunningCluster) -> None:
     service = msgspec.json.decode(await cluster.control_plane.system_client("test").get(SERVICES, "default", "kubernetes"))
     assert [each["targetPort"] for each in service["spec"]["ports"]] == [int(cluster.url.rpartition(":")[2])]
+
+
+async def test_a_deleted_kubernetes_service_is_created_again(cluster: daemon.RunningCluster) -> None:
+    client = cluster.control_plane.system_client("test")
+
+    async def service() -> dict[str, Any] | None:
+        try:
+            stored: dict[str, Any] = msgspec.json.decode(await client.get(SERVICES, "default", "kubernetes"))
+        except errors.NotFound:
+            return None
+        return stored
+
+    async def exists() -> bool:
+        return await service() is not None
+
+    before = await service()
+    for _ in range(2):
+        await client.delete(SERVICES, "default", "kubernetes")
+        await until(exists)
+    after = await service()
+    assert before is not None
+    assert after is not None
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    assert after["spec"] == before["spec"]
+    assert after["metadata"]["labels"] == before["metadata"]["labels"]

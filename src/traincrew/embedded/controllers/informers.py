@@ -1,4 +1,4 @@
-"""The informers that all controllers share: one watch for each resource."""
+"""The informers that all controllers share: one watch for each resource and field selector."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from traincrew.model.resources import PODS, Resource
 class SharedInformers:
     def __init__(self, reader: interfaces.Reader) -> None:
         self._reader = reader
-        self._listers: dict[Resource, Lister[Unstructured]] = {}
+        self._listers: dict[tuple[Resource, str], Lister[Unstructured]] = {}
         self.pods: Lister[pods.Pod] = Lister(reader, PODS, pods.decode)
 
-    def lister(self, resource: Resource) -> Lister[Unstructured]:
-        """The same lister for every controller. Must be called before `run`."""
-        if resource not in self._listers:
-            self._listers[resource] = Lister(self._reader, resource, decode)
-        return self._listers[resource]
+    def lister(self, resource: Resource, fields: str = "") -> Lister[Unstructured]:
+        """The same lister for every controller; fields: a field selector. Must be called before `run`."""
+        key = (resource, fields)
+        if key not in self._listers:
+            self._listers[key] = Lister(self._reader, resource, decode, fields=fields)
+        return self._listers[key]
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:

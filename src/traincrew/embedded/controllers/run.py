@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import pathlib
 import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from traincrew.client import interfaces
+from traincrew.embedded import namespace_objects
 from traincrew.embedded.controllers.autoscaling.controller import PERIOD, AutoscalerController
 from traincrew.embedded.controllers.claims import provisioner
 from traincrew.embedded.controllers.claims.ephemeral_volumes import EphemeralVolumeController
@@ -21,6 +23,7 @@ from traincrew.embedded.controllers.garbage_collector.controller import GarbageC
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.jobs.controller import JobController
 from traincrew.embedded.controllers.metadata_informers import MetadataInformers
+from traincrew.embedded.controllers.namespace_contents import NamespaceContentsController
 from traincrew.embedded.controllers.namespaces import NamespaceController
 from traincrew.embedded.controllers.nodes.health import Timing
 from traincrew.embedded.controllers.nodes.lifecycle_controller import NodeLifecycleController
@@ -28,7 +31,7 @@ from traincrew.embedded.controllers.nodes.pod_gc_controller import PodGCControll
 from traincrew.embedded.controllers.nodes.running_time import RunningTime
 from traincrew.embedded.controllers.nodes.taint_eviction_controller import TaintEvictionController
 from traincrew.embedded.controllers.quotas import QuotaController
-from traincrew.model.resources import Resource
+from traincrew.model.resources import CONFIG_MAPS, SERVICE_ACCOUNTS, Resource
 from traincrew.serving import background_tasks
 
 
@@ -68,7 +71,8 @@ class Controllers:
     """client: returns a client for the controller of that name. volumes: the directory of provisioned volumes.
     names: the controllers to run; empty: all. period: seconds between two reconciles of an autoscaler.
     remove: removes the directory of a volume. nodes: when a node is lost; None: nobody looks after nodes.
-    monotonic: the clock for this; that of the system does not count the time in which the machine is suspended."""
+    monotonic: the clock for this; that of the system does not count the time in which the machine is suspended.
+    authority: the certificate that is published in every namespace, PEM; None: nothing is created in namespaces."""
 
     def __init__(
         self,
@@ -79,6 +83,7 @@ class Controllers:
         remove: provisioner.Remove = provisioner.remove_in_thread,
         nodes: Timing | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        authority: bytes | None = None,
     ) -> None:
         self._informers = SharedInformers(client("shared-informers"))
         constructors: dict[str, Callable[[], Controller]] = {
@@ -94,6 +99,8 @@ class Controllers:
         }
         if nodes is not None:
             constructors |= self._of_nodes(client, nodes, RunningTime(monotonic))
+        if authority is not None:
+            constructors |= self._of_namespaces(client, authority)
         if volumes is not None:
             constructors["provisioner"] = lambda: provisioner.LocalProvisioner(
                 client("local-provisioner"), self._informers, volumes, remove
@@ -108,6 +115,18 @@ class Controllers:
             "nodelifecycle": lambda: NodeLifecycleController(client("node-controller"), informers, running_time, timing),
             "taint-eviction": lambda: TaintEvictionController(client("taint-eviction-controller"), informers, running_time),
             "podgc": lambda: PodGCController(client("pod-garbage-collector"), informers, running_time),
+        }
+
+    def _of_namespaces(self, client: Callable[[str], interfaces.Client], authority: bytes) -> dict[str, Callable[[], Controller]]:
+        contents = {
+            "serviceaccount": (SERVICE_ACCOUNTS, namespace_objects.service_account()),
+            "root-ca-cert-publisher": (CONFIG_MAPS, namespace_objects.root_ca(authority)),
+        }
+        return {
+            name: functools.partial(
+                NamespaceContentsController, name, client(f"{name}-controller"), self._informers, resource, document
+            )
+            for name, (resource, document) in contents.items()
         }
 
     async def run(self) -> None:

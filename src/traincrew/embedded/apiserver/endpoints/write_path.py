@@ -157,12 +157,16 @@ async def _create(write: _Write, obj: Object, warnings: tuple[str, ...]) -> Resp
             raise _already_exists(write.request, existing)
         return Response(201, encoded(version_conversion.from_storage(stored, info)), warnings)
     try:
-        record = await scope.store.put(key, stored, 0)
+        record = await _put_new(scope, key, stored)
     except RevisionConflict as stale:
         raise _already_exists(write.request, stale.current, key.name) from None
-    if info.store_name == "namespaces" and scope.controllers_enabled:
-        await namespace_contents.create(scope, key.name)
     return Response(201, version_conversion.encoded_object(record, info), warnings)
+
+
+async def _put_new(scope: RequestScope, key: Key, stored: Object) -> Record:
+    if key.resource == "namespaces" and scope.controllers_enabled:
+        return await namespace_contents.create(scope, key, stored)
+    return await scope.store.put(key, stored, 0)
 
 
 def _already_exists(request: ApiRequest, existing: Record | None, name: str = "") -> api_errors.StatusError:
