@@ -1,5 +1,7 @@
 """No request of less than 100 kB holds the event loop, takes much memory, or is answered by an internal error.
 
+Nor does what scheduler, controllers and kubelet do with the object that it has stored.
+
 TRAINCREW_FUZZ is the number of enlarged objects, and of random requests in each language (default 150).
 """
 
@@ -13,7 +15,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.hostile import http_costs, request_costs
+from tests.hostile import cluster_costs, http_costs, request_costs
 from tests.hostile.footprint import Footprint, assert_nothing_left
 from tests.hostile.request_costs import Cost
 
@@ -51,6 +53,11 @@ def costs_over_https(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cost
     return _costs(http_costs.__name__, tmp_path_factory.mktemp("costly") / "data")
 
 
+@pytest.fixture(scope="module")
+def costs_in_the_cluster(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cost]:
+    return _costs(cluster_costs.__name__, tmp_path_factory.mktemp("costly") / "data", NUMBER)
+
+
 def _assert_small(cost: Cost) -> None:
     assert cost.requests
     assert not cost.problems
@@ -68,3 +75,12 @@ def test_headers_credentials_and_documents_cost_no_more_than_their_size_allows(
     costs_over_https: dict[str, Cost], case: str
 ) -> None:
     _assert_small(costs_over_https[case])
+
+
+@pytest.mark.parametrize("part", cluster_costs.PARTS)
+@pytest.mark.parametrize("case", cluster_costs.NAMES)
+def test_a_stored_object_costs_scheduler_controllers_and_kubelet_no_more_than_its_size_allows(
+    costs_in_the_cluster: dict[str, Cost], case: str, part: str
+) -> None:
+    """Of the event loop: what is done in one turn, in which it serves no request."""
+    _assert_small(costs_in_the_cluster[cluster_costs.name(case, part)])
