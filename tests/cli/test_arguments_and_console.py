@@ -8,6 +8,7 @@ import os
 import pathlib
 import pty
 import subprocess
+import time
 
 import pytest
 from tests.cli.cluster_fixture import COMMAND, TIMEOUT_SECONDS
@@ -59,6 +60,7 @@ def test_an_invalid_job_reference_is_rejected(text: str) -> None:
         (["logs", "j", "--since", "yesterday"], 2, "or an RFC 3339 time such as 2026-01-31T10:00:00Z"),
         (["ls", "--data", "/nosuch"], 1, "no cluster found"),
         (["kubeconfig", "--data", "/nosuch"], 1, "no cluster exists in /nosuch"),
+        (["logs", "j", "--since", "99999999d"], 2, "invalid time '99999999d': must be between 0001-01-01T00:00:00Z"),
         (["why", "--kubeconfig", "/nosuch", "j"], 2, "cannot read the kubeconfig '/nosuch'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -86,6 +88,34 @@ def test_rfc3339_times_are_parsed() -> None:
 def test_an_invalid_time_is_rejected(text: str) -> None:
     with pytest.raises(errors.SettingsError):
         time_arguments.parse_time(text, NOW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "99999999d",
+        "9999999999999999d",
+        f"{'9' * 400}d",
+        "800000d",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-14:00",
+    ],
+    ids=lambda text: text[:30],
+)
+def test_a_time_that_is_out_of_range_is_rejected_with_the_limit(text: str) -> None:
+    with pytest.raises(errors.SettingsError, match="must be between 0001-01-01T00:00:00Z and"):
+        time_arguments.parse_time(text, NOW)
+
+
+def test_the_first_day_in_local_time_is_rejected_with_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "XXX-14")  # 14 hours before UTC
+    time.tzset()
+    try:
+        with pytest.raises(errors.SettingsError, match="must be between 0001-01-01T00:00:00Z and"):
+            time_arguments.parse_time("0001-01-01", NOW)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 JOB = """apiVersion: kubeflow.org/v1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import pathlib
 
 from traincrew import errors
@@ -34,7 +33,7 @@ class LogRequest:
     def wanted(self) -> pod_logs.PodLogOptions:
         since = ""
         if self.since:
-            since = times.rfc3339(time_arguments.parse_time(self.since, clock.now()).astimezone(dt.UTC))
+            since = times.rfc3339(time_arguments.parse_time(self.since, clock.now()))
         return pod_logs.PodLogOptions(previous=self.previous, tail=self.tail, since=since)
 
     def check(self) -> None:

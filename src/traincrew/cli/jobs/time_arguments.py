@@ -18,13 +18,24 @@ def parse_duration(text: str) -> float:
 
 
 def parse_time(text: str, now: dt.datetime) -> dt.datetime:
-    """The time itself, or now minus the age. More is accepted than RFC 3339: a date alone, and local time without an offset."""
+    """The time itself, or now minus the age, in UTC. Raise SettingsError.
+
+    More is accepted than RFC 3339: a date alone, and local time without an offset.
+    """
+    try:
+        return _parsed(text, now).astimezone(dt.UTC)
+    except (OverflowError, ValueError):
+        limit = "must be between 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z"
+        raise errors.SettingsError(f"invalid time {text!r}: {limit}") from None
+
+
+def _parsed(text: str, now: dt.datetime) -> dt.datetime:
+    """Raise SettingsError; OverflowError if it is out of range. Without an offset it is local time."""
     if re.match(r"[0-9]{4}-", text):
         try:
-            found = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
+            return dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
         except ValueError:
             raise errors.SettingsError(f"invalid time {text!r}: expected an RFC 3339 time such as 2026-01-31T10:00:00Z") from None
-        return found if found.tzinfo else found.astimezone()
     try:
         if not text[-1:].isdecimal():  # seconds, or the beginning of a date?
             return now - dt.timedelta(seconds=duration.parse(text))
