@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -47,6 +48,30 @@ def test_without_flags_idle_capacity_is_shared_as_the_settings_say() -> None:
 )
 def test_a_flag_of_one_verb_has_the_default_of_its_setting(command: click.Command, name: str, expected: Any) -> None:
     assert _default(command, name) == expected
+
+
+@pytest.mark.parametrize("command", [up.up, node.node, operator.operator], ids=lambda command: command.name)
+def test_help_says_limits_of_numbers_in_words(command: click.Command) -> None:
+    text = " ".join(command.get_help(click.Context(command, terminal_width=1000)).split())
+    assert not re.search(r"x[<>]|[<>]=?x", text)
+
+
+def test_help_says_defaults_of_numbers_as_people_write_them() -> None:
+    text = " ".join(up.up.get_help(click.Context(up.up)).split())
+    assert "[default: 7; 0 or more]" in text
+    assert "[default: 0.05; 0.001 to 1]" in text
+
+
+@pytest.mark.parametrize(
+    ("flags", "error"),
+    [
+        (["--resize-budget", "2"], "2.0 is not in the range 0.001 to 1."),
+        (["--resize-budget", "x"], "'x' is not a valid number."),
+    ],
+)
+def test_an_invalid_number_is_rejected_with_its_limits(flags: list[str], error: str) -> None:
+    with pytest.raises(click.BadParameter, match=re.escape(error)):
+        _flags(sharing_options.options, *flags)
 
 
 @pytest.mark.parametrize("text", ["1Gi", "64Mi", "1536Ki"])

@@ -9,6 +9,7 @@ import click
 
 from traincrew import errors, settings
 from traincrew.cli import size_arguments
+from traincrew.cli.decimal_number import DecimalNumber
 from traincrew.cli.option_group import add_options
 from traincrew.cli.whole_number import WholeNumber
 
@@ -36,7 +37,7 @@ options = add_options((
         help="Allow pods to set these sysctls besides the safe ones, such as net.core.somaxconn,kernel.shm*. May be repeated.",
     ),
     click.option(
-        "--log-days", type=click.FloatRange(min=0), default=settings.Logs.days, show_default=True, metavar="DAYS",
+        "--log-days", type=DecimalNumber(min=0), default=f"{settings.Logs.days:g}", show_default=True, metavar="DAYS",
         help="Number of days to keep the logs of deleted pods.",
     ),
     click.option(

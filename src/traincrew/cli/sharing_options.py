@@ -8,6 +8,7 @@ import click
 
 from traincrew import errors, settings
 from traincrew.cli import duration
+from traincrew.cli.decimal_number import DecimalNumber
 from traincrew.cli.option_group import option_group
 
 
@@ -39,7 +40,7 @@ _OPTIONS = (
     ),
     click.option(
         "--resize-budget",
-        type=click.FloatRange(0.001, 1),
+        type=DecimalNumber(0.001, 1),
         default=settings.Sharing.resize_budget,
         show_default=True,
         metavar="FRACTION",
