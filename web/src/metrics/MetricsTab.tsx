@@ -2,6 +2,7 @@ import { Button, Group, Text } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { JobMetrics } from '../api/contract.gen';
 import { useMetrics } from '../api/topics';
 import { saveText } from '../format/saveText';
 import { Sentence } from '../i18n/Sentence';
@@ -34,41 +35,51 @@ export function MetricsTab() {
     if (!data) return [];
     return chartsOf(moment === null ? data : metricsAt(data, moment));
   }, [data, moment]);
-  const field = (
-    <PatternField
-      pattern={pattern}
-      use={(next) =>
-        void navigate({
-          search: ({ pattern: _, ...before }) => (next === '' ? before : { ...before, pattern: next }),
-          replace: true,
-        })
-      }
-    />
-  );
-  if (!data)
-    return (
-      <div className="overview">
-        {field}
-        {error ? <ProblemState problem={error} /> : <Text c="dimmed">{t('logs.loading')}</Text>}
-      </div>
-    );
+  // The field stays the same element when the first data comes, so that it keeps what is typed.
   return (
     <div className="overview">
-      <Group justify="space-between">
-        <Text size="sm" c="dimmed">
-          {t('metrics.interval', { seconds: data.interval })}
-        </Text>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<DownloadIcon size={13} />}
-          disabled={charts.length === 0}
-          onClick={() => saveText(csv(charts), `${name}-metrics.csv`, 'text/csv')}
-        >
-          {t('metrics.csv')}
-        </Button>
-      </Group>
-      {field}
+      {data && (
+        <Group justify="space-between">
+          <Text size="sm" c="dimmed">
+            {t('metrics.interval', { seconds: data.interval })}
+          </Text>
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<DownloadIcon size={13} />}
+            disabled={charts.length === 0}
+            onClick={() => saveText(csv(charts), `${name}-metrics.csv`, 'text/csv')}
+          >
+            {t('metrics.csv')}
+          </Button>
+        </Group>
+      )}
+      <PatternField
+        pattern={pattern}
+        use={(next) =>
+          void navigate({
+            search: ({ pattern: _, ...before }) => (next === '' ? before : { ...before, pattern: next }),
+            replace: true,
+          })
+        }
+      />
+      {data && <Charts data={data} charts={charts} byPattern={pattern !== ''} />}
+      {!data && error && <ProblemState problem={error} />}
+      {!data && !error && <Text c="dimmed">{t('logs.loading')}</Text>}
+    </div>
+  );
+}
+
+interface ChartsProps {
+  readonly data: JobMetrics;
+  readonly charts: readonly Chart[];
+  readonly byPattern: boolean;
+}
+
+function Charts({ data, charts, byPattern }: ChartsProps) {
+  const { t } = useTranslation();
+  return (
+    <>
       {[data.unavailable, ...data.errors]
         .filter((each) => each !== '')
         .map((each) => (
@@ -79,10 +90,10 @@ export function MetricsTab() {
       {charts.length === 0 && <Text c="dimmed">{t('metrics.none')}</Text>}
       <div className="columns">
         {charts.map((chart) => (
-          <ChartCard key={`${chart.guessed}${chart.name}`} chart={chart} byPattern={pattern !== ''} />
+          <ChartCard key={`${chart.guessed}${chart.name}`} chart={chart} byPattern={byPattern} />
         ))}
       </div>
-    </div>
+    </>
   );
 }
 
