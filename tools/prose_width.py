@@ -1,4 +1,4 @@
-"""Checks that prose is wrapped at 100 columns, or wraps it: *.md at the root and in docs, README.md in examples and tools.
+"""Checks that prose is wrapped at 100 columns, or wraps it: *.md at the root and below docs, README.md in examples and tools.
 
 Usage: python -m tools.prose_width [--write]
 
@@ -26,7 +26,7 @@ _LIST_START = re.compile(r"(?:[-*+]|\d+[.)]|#{1,6}|>)$")
 
 def documents(root: pathlib.Path) -> list[pathlib.Path]:
     folders = [*(root / "examples").rglob("README.md"), *(root / "tools").rglob("README.md")]
-    found = [*root.glob("*.md"), *(root / "docs").glob("*.md"), *folders]
+    found = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *folders]
     return sorted(path for path in found if not path.name.endswith(".zh-CN.md"))
 
 

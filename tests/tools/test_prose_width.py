@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 
 from tools import prose_width
@@ -60,3 +62,11 @@ def test_a_dash_does_not_become_a_list_item() -> None:
 def test_a_code_span_is_not_broken() -> None:
     text = "word " * 18 + "`traincrew image set name directory` and more"
     assert "`traincrew image set name directory`" in prose_width.wrap(text)
+
+
+def test_every_page_of_the_documentation_is_checked(tmp_path: pathlib.Path) -> None:
+    pages = [tmp_path / name for name in ("README.md", "docs/page.md", "docs/seeds/000.md", "examples/job/README.md")]
+    for page in (*pages, tmp_path / "docs/page.zh-CN.md"):
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.touch()
+    assert prose_width.documents(tmp_path) == sorted(pages)
