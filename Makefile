@@ -232,7 +232,7 @@ test-ecosystem: kube #: the real Go operators, Kueue, Volcano and JobSet beside 
 	@$(BIN)/python -m tools.ecosystem.programs $(ECOSYSTEM)
 	$(PYTEST) tests/ecosystem -q --durations=10
 
-test-all: test test-cli test-history test-console test-node test-resilience test-hostile test-operator test-cluster test-install test-release test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
+test-all: test test-cli test-history test-console test-node test-resilience test-hostile test-operator test-cluster test-install test-release test-chaos test-embedded test-agreement test-differential ## most tests (an hour): none with browsers, the console as pods, containers, real frameworks, clients and operators of other projects, Prometheus, Kubernetes 1.27 or random faults
 
 frameworks: $(INSTALLED) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build

@@ -14,6 +14,17 @@ TARGETS = (
     "test-monitoring",
 )  # fmt: skip
 
+NOT_IN_TEST_ALL = {
+    "test-console-cluster": "the console as pods",
+    "test-console-browser": "browsers", "test-console-browser-cluster": "browsers", "test-console-core": "browsers",
+    "test-dockerfile": "containers", "test-kubelet": "containers",
+    "test-frameworks": "real frameworks", "test-frameworks-core": "real frameworks",
+    "test-clients": "clients and operators of other projects", "test-ecosystem": "clients and operators of other projects",
+    "test-monitoring": "Prometheus",
+    "test-oldest": "Kubernetes 1.27", "test-faults": "random faults",
+}  # fmt: skip
+"""The targets that `make test-all` omits → the words for them in its description."""
+
 
 def make(*arguments: str) -> str:
     command = ["make", "--no-print-directory", "-C", str(ROOT), *arguments]
@@ -49,3 +60,12 @@ def test_help_all_lists_every_target() -> None:
     assert phony is not None
     missing = {*phony[1].replace("\\", " ").split(), *listed()} - set(listed("help-all"))
     assert not missing
+
+
+def test_the_description_of_test_all_says_what_it_omits() -> None:
+    found = re.search(r"^test-all: (.*?) ##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert found is not None
+    targets = {target for target in listed("help-all") if re.match(r"test(-|$)", target)}
+    # test-history runs the tests of test-postgres where PostgreSQL is installed.
+    assert targets - {"test-all", "test-postgres", *found[1].split()} == set(NOT_IN_TEST_ALL)
+    assert not [words for words in NOT_IN_TEST_ALL.values() if words not in listed()["test-all"]]
