@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from traincrew import errors
 from traincrew.apimachinery.unstructured import Object
 from traincrew.client import interfaces
 from traincrew.client.lister import Lister, Unstructured, decode
 from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.bootstrap import ensure
 from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.pki import certificates
 from traincrew.model.resources import SERVICES
@@ -34,7 +34,7 @@ class KubernetesServiceController:
     @contextlib.asynccontextmanager
     async def maintained(self) -> AsyncIterator[None]:
         """Creates the Service, or points it to the port, and maintains it inside the block."""
-        await self._create()
+        await ensure(self._client, SERVICES, _service(self._port))
         await self._set_port()
         async with background_tasks.running(background_tasks.keep_running("kubernetes service", self._run)):
             yield
@@ -51,11 +51,7 @@ class KubernetesServiceController:
 
     async def _reconcile(self, name: str) -> None:
         if self._services.get(NAMESPACE, name) is None:
-            await self._create()
-
-    async def _create(self) -> None:
-        with contextlib.suppress(errors.AlreadyExists):
-            await self._client.create(SERVICES, NAMESPACE, msgspec.json.encode(_service(self._port)))
+            await ensure(self._client, SERVICES, _service(self._port))
 
     async def _set_port(self) -> None:
         service = msgspec.json.decode(await self._client.get(SERVICES, NAMESPACE, NAME))
@@ -71,4 +67,4 @@ def _service(port: int) -> Object:
     }
     labels = {"component": "apiserver", "provider": "kubernetes"}
     metadata = {"name": NAME, "namespace": NAMESPACE, "labels": labels}
-    return {"kind": "Service", "apiVersion": "v1", "metadata": metadata, "spec": spec}
+    return {"metadata": metadata, "spec": spec}

@@ -18,10 +18,13 @@ from traincrew.model.resources import NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVIC
 LIMIT = 30.0
 
 
+def options(data: pathlib.Path) -> control_plane.Options:
+    return control_plane.Options(data, "127.0.0.1", 0, app_cluster.bootstrap_objects(settings.Cluster()), data / "log", "0")
+
+
 @pytest.fixture
 async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[daemon.RunningCluster]:
-    bootstrap = app_cluster.bootstrap_objects(settings.Cluster())
-    async with daemon.run(control_plane.Options(tmp_path, "127.0.0.1", 0, bootstrap, tmp_path / "log", "0")) as running:
+    async with daemon.run(options(tmp_path)) as running:
         yield running
 
 
@@ -73,6 +76,16 @@ async def test_a_deleted_namespace_is_created_again_with_mirror_pod_and_service_
 async def test_the_kubernetes_service_points_to_the_listening_port(cluster: daemon.RunningCluster) -> None:
     service = msgspec.json.decode(await cluster.control_plane.system_client("test").get(SERVICES, "default", "kubernetes"))
     assert [each["targetPort"] for each in service["spec"]["ports"]] == [int(cluster.url.rpartition(":")[2])]
+
+
+async def test_after_a_restart_the_kubernetes_service_is_the_same_and_points_to_the_new_port(tmp_path: pathlib.Path) -> None:
+    found = []
+    for _ in range(2):
+        async with daemon.run(options(tmp_path)) as running:
+            client = running.control_plane.system_client("test")
+            found.append(msgspec.json.decode(await client.get(SERVICES, "default", "kubernetes")))
+            assert [each["targetPort"] for each in found[-1]["spec"]["ports"]] == [int(running.url.rpartition(":")[2])]
+    assert found[0]["metadata"]["uid"] == found[1]["metadata"]["uid"]
 
 
 async def test_a_deleted_kubernetes_service_is_created_again(cluster: daemon.RunningCluster) -> None:
