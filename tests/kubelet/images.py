@@ -1,4 +1,4 @@
-"""The images of the tests, built once into the cache: what jobs run, and the sandbox container of every pod.
+"""The images of the tests, built once into the cache: what jobs run, the sandbox container of every pod, and py-spy.
 
 python -m tests.kubelet.images      builds what is missing
 """
@@ -9,13 +9,14 @@ import hashlib
 import pathlib
 import shutil
 import sys
+import sysconfig
 import tempfile
 
 from tools.frameworks.commands import BuildFailed, report
 from tools.image import debian_root, oci
 from tools.kube import build as kube
 
-WORKLOAD, PAUSE = "workload:1", "pause:1"
+WORKLOAD, PAUSE, DEBUGGER = "workload:1", "pause:1", "debugger:1"
 USER = 1000
 _PASSWD = f"trainer:x:{USER}:{USER}:trainer:/home/trainer:/bin/sh"
 _SSH = """Host *
@@ -43,16 +44,24 @@ _RECIPES = {
         "essential",
     ),
     PAUSE: debian_root.DebianRoot(("busybox-static",), pathlib.Path()),
+    DEBUGGER: debian_root.DebianRoot(("busybox-static",), pathlib.Path(), ("chmod 755 /usr/bin/py-spy",), "essential"),
 }
-_FILES = {
+_FILES: dict[str, dict[str, str | pathlib.Path]] = {
     WORKLOAD: {"etc/ssh/ssh_config.d/pods.conf": _SSH, "home/trainer/sshd_config": _SSHD},
     PAUSE: {"etc/passwd": debian_root.PASSWD},
+    DEBUGGER: {"usr/bin/py-spy": pathlib.Path(sysconfig.get_path("scripts"), "py-spy")},
 }
+"""Texts, and files of this machine."""
 
 
 def archive(name: str) -> pathlib.Path:
-    digest = hashlib.sha256(repr((_RECIPES[name], _FILES[name], debian_root.SUITE)).encode()).hexdigest()[:8]
+    files = {path: _content(source) for path, source in _FILES[name].items()}
+    digest = hashlib.sha256(repr((_RECIPES[name], files, debian_root.SUITE)).encode()).hexdigest()[:8]
     return kube.cache() / "images" / f"{name.replace(':', '-')}-{digest}.oci.tar"
+
+
+def _content(source: str | pathlib.Path) -> bytes:
+    return source.read_bytes() if isinstance(source, pathlib.Path) else source.encode()
 
 
 def build(name: str) -> None:
@@ -63,10 +72,10 @@ def build(name: str) -> None:
     with tempfile.TemporaryDirectory(prefix="traincrew-image-") as folder:
         work = pathlib.Path(folder)
         work.chmod(0o755)
-        for path, text in _FILES[name].items():
+        for path, source in _FILES[name].items():
             file = work / "files" / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+            file.write_bytes(_content(source))
         root = debian_root.DebianRoot(recipe.packages, work / "files", recipe.commands, recipe.variant)
         debian_root.write(root, work / "layer.tar", 0)
         command = ("/bin/busybox", "sleep", "2147483647") if name == PAUSE else ()

@@ -47,7 +47,7 @@ class KubernetesNode:
     def start(self) -> None:
         self._write_settings()
         self.start_containerd()
-        for archive in (images.archive(images.WORKLOAD), images.archive(images.PAUSE)):
+        for archive in map(images.archive, (images.WORKLOAD, images.PAUSE, images.DEBUGGER)):
             self.ctr("images", "import", str(archive))
         self.start_kubelet()
         self._start(

@@ -21,13 +21,16 @@ POLL_SECONDS = 0.5
 
 
 def container(name: str, target: str, image: str) -> dict[str, Any]:
-    """It sees the processes of the target container, and may trace them."""
+    """It sees the processes of the target container, and may trace them.
+
+    As root, also if the pod has runAsUser: Linux gives the capability to no other user.
+    """
     return {
         "name": name,
         "image": image,
         "command": ["sh", "-c", container_stacks.SCRIPT],
         "targetContainerName": target,
-        "securityContext": {"capabilities": {"add": ["SYS_PTRACE"]}},
+        "securityContext": {"runAsUser": 0, "runAsNonRoot": False, "capabilities": {"add": ["SYS_PTRACE"]}},
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
 
