@@ -45,7 +45,7 @@ def test_local_modules_are_followed(tmp_path: pathlib.Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "__init__.py").write_text("import torch\nimport train\n")
     needs = command_needs.find([("python", "train.py")], str(tmp_path))
-    assert needs == command_needs.CommandNeeds(("python",), ("torch",))
+    assert needs == command_needs.CommandNeeds(("python",), ("torch",), python="python")
 
 
 def test_an_interpreter_with_a_path_is_the_one_that_is_asked(tmp_path: pathlib.Path) -> None:
