@@ -25,7 +25,7 @@ def order(kind: str, **changes: Any) -> command_manifest.CommandJob:
     request = kinds_job_from_command.CommandRequest(
         changes.pop("command", PYTHON), changes.pop("workers", 3), changes.pop("elastic", None)
     )
-    request = request._replace(gpus=changes.pop("gpus", 0))
+    request = request._replace(gpus=changes.pop("gpus", 0), retries=changes.pop("retries", 0))
     return command_manifest.CommandJob(BY_NAME[kind], request, "train-abcde", image="i", directory="/home/me/it", **changes)
 
 
@@ -174,11 +174,11 @@ def test_a_job_for_idle_capacity_has_the_annotation_requests_and_no_limit_of_res
     assert "maxRestarts" not in document["spec"]["elasticPolicy"]
 
 
-def test_an_elastic_job_has_enough_restarts_of_torchrun_for_a_later_scale_idle() -> None:
-    document = command_manifest.manifest(order("PyTorchJob", elastic=(1, 4)))
-    assert document["spec"]["elasticPolicy"]["maxRestarts"] == 100
-    document["metadata"]["annotations"] = {"traincrew.kubeflow.org/scaling": "idle"}
-    assert not job_review.review(document).warnings
+@pytest.mark.parametrize("retries", [0, 3])
+def test_torchrun_restarts_workers_as_often_as_the_retries_say(retries: int) -> None:
+    """With many restarts, a script that always fails would run for ever."""
+    document = command_manifest.manifest(order("PyTorchJob", elastic=(1, 4), retries=retries))
+    assert document["spec"]["elasticPolicy"]["maxRestarts"] == retries
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)

@@ -154,6 +154,37 @@ async def test_run_reports_an_exception_of_a_replica_that_does_not_exit(job_clus
     assert (code, "printed an exception" in err) == (0, False), "it is said once"
 
 
+FAILURE = (
+    "Traceback (most recent call last):",
+    '  File "train.py", line 4, in <module>',
+    '    raise ValueError("bad batch 7")',
+    "ValueError: bad batch 7",
+    "E1119 23:27:11.233000 84 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 0 "
+    "(pid: 92) of binary: /opt/torch/bin/python",
+)
+
+
+async def test_run_and_why_say_that_torchrun_has_restarted_its_workers(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    policy = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3, "maxRestarts": 3}}
+    manifest = write_manifests(tmp_path, manifests.job("PyTorchJob", Worker=2, spec=policy))
+    running = await job_cluster.start("run", manifest, "--silent-after", "2h", "--differs-after", "4s")
+    await job_cluster.run("j-worker-0", "j-worker-1")
+    for line in FAILURE:
+        await job_cluster.write_log("j-worker-1", line)
+    said = "torchrun has restarted its workers {}; the last failure: ValueError: bad batch 7 (worker-1)"
+    await running.wait_for(f"j: {said.format('1 time')}. Run `traincrew why pytorchjob/j` for details.")
+    for line in FAILURE:
+        await job_cluster.write_log("j-worker-1", line)
+    await running.wait_for(f"j: {said.format('2 times')}")
+    page = (await job_cluster("why", "j"))[1]
+    assert said.format("2 times") in page
+    assert "no problem found" not in page
+    assert "  | ValueError: bad batch 7\n" in page
+    assert "`traincrew logs pytorchjob/j --replica worker-1` shows it" in page
+    await job_cluster.succeed("j-worker-0", "j-worker-1")
+    assert (await running.end())[0] == 0
+
+
 EXITED = {"exitCode": 1, "reason": "Error", "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:00:01Z"}
 
 

@@ -34,6 +34,14 @@ def on_hang(reference: str, install: str = "") -> str:
     return f"Run `traincrew stacks {reference}` to see where each replica is.{missing}"
 
 
+def on_restarts(job: str, replica: str) -> str:
+    """torchrun has restarted its workers after a failure."""
+    return (
+        f"Fix the failure: `traincrew logs {job} --replica {replica}` shows it. torchrun restarts the workers until "
+        f"spec.elasticPolicy.maxRestarts is used up. `traincrew delete {job}` ends the job."
+    )
+
+
 def on_unfinished(job: str) -> str:
     """A process that printed an exception and does not exit."""
     return (

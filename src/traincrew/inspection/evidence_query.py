@@ -20,6 +20,7 @@ from traincrew.inspection import (
     package_installation,
     replica_ends,
     resource_usage,
+    worker_restarts,
 )
 from traincrew.model import objects, resources, workloads
 
@@ -29,14 +30,17 @@ MAX_PODS_WITH_EVENTS = 10
 
 async def read(client: LogReader, job: observed_job.ObservedJob, log_root: pathlib.Path | None = None) -> explanation.Evidence:
     """log_root: the logs of this machine, if the cluster runs on it."""
-    recorded, ends, usage, admission, unfinished = await asyncio.gather(
+    recorded, ends, usage, admission, unfinished, restarts = await asyncio.gather(
         _events(client, job),
         replica_ends.read(client, job, log_root),
         _resource_usage(client, job),
         _admission(client, job),
         last_exceptions.read(client, job),
+        worker_restarts.read(client, job),
     )
-    found = explanation.Evidence(tuple(recorded), ends, tuple(usage), admission=admission, unfinished=unfinished)
+    found = explanation.Evidence(
+        tuple(recorded), ends, tuple(usage), admission=admission, unfinished=unfinished, restarts=restarts
+    )
     if not failures.missing_module(job, ends) or job.failure is None:
         return found
     directory = advice.directory(image_events.message(recorded, job.failure.pod))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from traincrew.apimachinery import durations
+from traincrew.diagnosis import torchrun_restarts
 from traincrew.diagnosis.hang import ReplicaActivity
 from traincrew.diagnosis.last_exception import LastException
 from traincrew.diagnosis.replica_end import ReplicaEnd
@@ -60,6 +61,8 @@ class Evidence:
     admission: kueue_admission.Admission | None = None
     """For a suspended job with a queue of Kueue."""
     unfinished: tuple[UnfinishedReplica, ...] = ()
+    restarts: torchrun_restarts.ReplicaRestarts | None = None
+    """Of the workers of torchrun in a running job."""
     activities: tuple[ReplicaActivity, ...] = ()
     """Of the replicas of a running job."""
     install: str = ""
@@ -95,7 +98,7 @@ def explain(observed: ObservedJob, evidence: Evidence, now: Time) -> Explanation
     failure = observed.failure
     finished, succeeded = observed.job.status.finished, observed.job.status.is_true("Succeeded")
     waiting = _waiting(observed) if not finished else []
-    sound = not waiting and failure is None and not observed.hang and not evidence.unfinished
+    sound = not waiting and failure is None and not observed.hang and not (evidence.unfinished or evidence.restarts)
     healthy = observed.state in ("Running", "Succeeded") and sound
     said = "\n".join(causes)
     known = "\n".join((said, *(condition.message for condition in observed.job.status.conditions)))
@@ -113,11 +116,13 @@ def explain(observed: ObservedJob, evidence: Evidence, now: Time) -> Explanation
 
 
 def _evidence(observed: ObservedJob, evidence: Evidence) -> tuple[str, ...]:
-    """Of the failure; else of the first replica that printed an exception and still runs."""
+    """Of the failure; else of the first replica that printed an exception and still runs; else of the last restart."""
     diagnosis = failures.diagnose(observed, evidence.ends)
     if diagnosis is not None and not observed.job.status.is_true("Succeeded"):
         return diagnosis.evidence
-    return evidence.unfinished[0].exception.evidence if evidence.unfinished else ()
+    if evidence.unfinished:
+        return evidence.unfinished[0].exception.evidence
+    return evidence.restarts.found.evidence if evidence.restarts is not None else ()
 
 
 def _waiting(observed: ObservedJob) -> list[str]:
@@ -152,6 +157,9 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
     elif observed.hang:
         causes.append(observed.hang)
         remedies.append(advice.on_hang(observed.reference, evidence.install))
+    if evidence.restarts is not None:
+        causes.append(evidence.restarts.sentence)
+        remedies.append(advice.on_restarts(observed.reference, evidence.restarts.replica))
     if over := memory_limits.exceeded(evidence.activities):
         causes += over
         remedies.append(advice.on_unenforced_limit())

@@ -21,6 +21,8 @@ class CommandRequest(NamedTuple):
     """GPUs of each worker."""
     idle: bool = False
     """The operator may choose the number of workers of an elastic job, up to the largest on idle capacity."""
+    retries: int = 0
+    """Number of restarts after failures. 0: the first failure ends the job."""
 
 
 class RoleOutline(NamedTuple):

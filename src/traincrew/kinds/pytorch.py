@@ -112,7 +112,8 @@ def from_command(request: job_from_command.CommandRequest) -> job_from_command.J
     if job_from_command.is_python(command) and command[1:3] != ("-m", "torch.distributed.run"):
         request = request._replace(command=(command[0], "-m", "torch.distributed.run", *command[1:]))
     policy = {"minReplicas": bounds[0], "maxReplicas": bounds[1], "rdzvBackend": "c10d"}
-    policy |= {} if request.idle else {"maxRestarts": torchrun.AUTOMATIC_RESTARTS}  # the annotation may come later
+    # With --idle the operator sets many: workers that leave consume them.
+    policy |= {} if request.idle else {"maxRestarts": request.retries}
     return job_from_command.elastic_workers(request, {"nprocPerNode": str(max(request.gpus, 1)), "elasticPolicy": policy})
 
 

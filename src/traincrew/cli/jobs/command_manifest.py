@@ -31,8 +31,6 @@ class CommandJob:
     cpu: str = ""
     memory: str = ""
     env: tuple[tuple[str, str], ...] = ()
-    retries: int = 0
-    """Number of restarts after failures. 0: the first failure ends the job."""
     directory: str = ""
     """Working directory, mounted at the same path. Empty: no mount."""
 
@@ -58,7 +56,7 @@ def manifest(job: CommandJob) -> dict[str, Any]:
 
 def _policy(job: CommandJob, outline: job_from_command.JobOutline) -> dict[str, Any]:
     # The job fails at the restart whose number is the limit.
-    policy: dict[str, Any] = {"backoffLimit": job.retries + 1} if job.retries else {}
+    policy: dict[str, Any] = {"backoffLimit": job.request.retries + 1} if job.request.retries else {}
     if any(not outline_role.command for outline_role in outline.roles):
         # Roles without a command serve the others. They would keep running, and keep their devices, after the job has finished.
         policy["cleanPodPolicy"] = "Running"
@@ -103,7 +101,7 @@ def _replica(job: CommandJob, outline: job_from_command.JobOutline, outline_role
         container["workingDir"] = job.directory
         container["volumeMounts"] = [{"name": VOLUME, "mountPath": job.directory}]
         spec["volumes"] = [{"name": VOLUME, "hostPath": {"path": job.directory, "type": "Directory"}}]
-    policy = "OnFailure" if job.retries else "Never"
+    policy = "OnFailure" if job.request.retries else "Never"
     return {"replicas": outline_role.replicas, "restartPolicy": policy, "template": {"spec": spec}}
 
 

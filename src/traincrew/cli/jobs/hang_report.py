@@ -10,7 +10,7 @@ from traincrew.cli.jobs.terminal_output import TerminalOutput
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
 from traincrew.diagnosis import hang, last_exception
-from traincrew.inspection import activity_query, advice, job_informer, last_exceptions, observed_job
+from traincrew.inspection import activity_query, advice, job_informer, last_exceptions, observed_job, worker_restarts
 from traincrew.model.meta import Time
 
 SEARCHES = 8
@@ -33,6 +33,10 @@ class HangReport:
     """The last line before the report."""
     _examined: Time | None = None
     """The last line when the logs were searched for an exception."""
+    _searched: Time | None = None
+    """The last line when the logs were searched for restarts of torchrun."""
+    _restarts: int = 0
+    """The restarts that were reported last."""
 
     async def run(self) -> None:
         """Run until cancelled."""
@@ -46,6 +50,7 @@ class HangReport:
         if job is None or job.job.status.finished or self.informer.error() or self.logs.error():
             return
         await self._report_exception(job)
+        await self._report_restarts(job)
         # The stacks are read until a hang is found: reading them stops the processes for a moment.
         read_stack = None if self._is_reported else self.search.read_stack
         search = dataclasses.replace(self.search, printed=self.logs.last_output, read_stack=read_stack)
@@ -65,6 +70,17 @@ class HangReport:
         self._examined = last_output
         for each in (await last_exceptions.read(self.client, job))[:1]:
             self.console.message(f"{job.job.name}: {each.sentence(now)}. {advice.on_unfinished(job.reference)}")
+
+    async def _report_restarts(self, job: observed_job.ObservedJob) -> None:
+        """Each further restart, which fills the log with the same exception and no word about the job."""
+        last_output = self.logs.latest_output()
+        if last_output is None or last_output == self._searched:
+            return
+        self._searched = last_output
+        found = await worker_restarts.read(self.client, job)
+        if found is not None and found.found.count > self._restarts:
+            self._restarts = found.found.count
+            self.console.message(f"{job.job.name}: {found.sentence}. Run `traincrew why {job.reference}` for details.")
 
 
 def _interval(limits: hang.HangLimits) -> float:

@@ -91,17 +91,17 @@ def from_command(
 def _command_job(kind: str, command: tuple[str, ...], namespace: str, flags: dict[str, Any]) -> command_manifest.CommandJob:
     elastic = command_manifest.parse_elastic(flags["elastic"])
     workers = command_manifest.number_of_workers(flags["workers"], elastic)
+    retries = flags["retries"] if flags["retries"] is not None else ELASTIC_RETRIES if elastic else 0
     suffix = "".join(random.choice(SUFFIX_CHARACTERS) for _ in range(5))
     return command_manifest.CommandJob(
         kind=job_references.find_kind(kind),
-        request=job_from_command.CommandRequest(command, workers, elastic, flags["gpus"], flags["idle"]),
+        request=job_from_command.CommandRequest(command, workers, elastic, flags["gpus"], flags["idle"], retries),
         name=flags["name"] or command_manifest.generate_name(command, suffix),
         namespace=namespace,
         image=flags["image"] or advice.LOCAL_IMAGE,
         cpu=command_manifest.parse_quantity("cpu", flags["cpu"]),
         memory=command_manifest.parse_quantity("memory", flags["memory"]),
         env=env_options.parse(flags["env"], dict(os.environ)),
-        retries=flags["retries"] if flags["retries"] is not None else ELASTIC_RETRIES if elastic else 0,
         directory="" if flags["no_mount"] else _current_directory(),
     )
 
