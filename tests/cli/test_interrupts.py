@@ -76,3 +76,31 @@ async def test_a_second_ctrl_c_deletes(job_cluster: JobCluster, tmp_path: pathli
     await until(running, "Deleting pytorchjob/j")
     await job_cluster.do(job_cluster.kubelet.gone, "j-master-0")
     assert await running.wait() == 130
+
+
+async def test_the_question_ends_when_the_job_finishes(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    running = await running_job(job_cluster, tmp_path)
+    await job_cluster.succeed("j-master-0")
+    await until(running, "pytorchjob/j succeeded after")
+    assert await running.wait() == 0
+    assert job_cluster.job() is not None
+
+
+async def test_a_job_that_finishes_during_the_question_is_kept(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    """Of two jobs, the other one still runs, and is deleted."""
+    other = manifests.job("PyTorchJob", Master=1, name="other")
+    running = await job_cluster.in_terminal("run", write_manifests(tmp_path, JOB, other))
+    await job_cluster.run("j-master-0", "other-master-0")
+    await job_cluster.write_log("j-master-0", "hello")
+    await until(running, "hello")
+    await typed(running, "\x03")
+    await until(running, "Delete pytorchjob/j, pytorchjob/other? [Y/n/detach]")
+    await job_cluster.succeed("j-master-0")
+    await job_cluster.until(lambda: "Succeeded" in str((job_cluster.job() or {})["status"]["conditions"]))
+    await typed(running, "\n")
+    await until(running, "Deleting pytorchjob/other.")
+    await job_cluster.do(job_cluster.kubelet.gone, "other-master-0")
+    await until(running, "pytorchjob/j has finished and is kept.")
+    assert await running.wait() == 130
+    assert job_cluster.job() is not None
+    assert job_cluster.job("other") is None

@@ -71,24 +71,28 @@ class Interrupts:
                 task.cancel()
             await asyncio.gather(running, signalled, return_exceptions=True)
 
-    async def ask(self, number: int, jobs: str, console: TerminalOutput) -> InterruptChoice:
-        """Ask what to do. SIGTERM, and an interrupt without a terminal, delete the jobs."""
+    async def ask(self, number: int, jobs: str, console: TerminalOutput, finished: asyncio.Future[None]) -> InterruptChoice:
+        """Ask what to do. SIGTERM, and an interrupt without a terminal, delete the jobs. Their end ends the question."""
         if number != signal.SIGINT or not (sys.stdin.isatty() and sys.stderr.isatty()):
             return InterruptChoice.DELETE
         console.hold()
         try:
             sys.stderr.write(f"\nDelete {jobs}? [Y/n/detach] ")
             sys.stderr.flush()
-            return await self._answer()
+            return await self._answer(finished)
         finally:
             console.release()
 
-    async def _answer(self) -> InterruptChoice:
-        """What the user types; a second signal deletes the jobs."""
+    async def _answer(self, finished: asyncio.Future[None]) -> InterruptChoice:
+        """What the user types; a second signal deletes the jobs. There is nothing to delete when they have finished."""
         typed = asyncio.ensure_future(_read_line())
         again = asyncio.ensure_future(self.next())
         try:
-            await asyncio.wait({typed, again}, return_when=asyncio.FIRST_COMPLETED)
+            events: set[asyncio.Future[Any]] = {typed, again, finished}
+            await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
+            if finished.done():
+                sys.stderr.write("\n")
+                return InterruptChoice.CONTINUE
             return parse_choice(typed.result()) if typed.done() else InterruptChoice.DELETE
         finally:
             for task in (typed, again):

@@ -86,7 +86,7 @@ class RunSession:
             if interrupted.choice is InterruptChoice.DETACH:
                 _print_next_steps(self._jobs(), self.console)
                 return 0
-            await self._delete()
+            await self._delete(await self._finished())
             return interrupted.exit_code
 
     async def _follow(self, jobs: list[CreatedObject], options: RunOptions) -> int:
@@ -121,19 +121,31 @@ class RunSession:
     def _jobs(self) -> list[CreatedObject]:
         return [created for created in self.submission.created if created.wanted.job is not None]
 
-    async def _delete(self) -> None:
+    async def _finished(self) -> list[CreatedObject]:
+        """The jobs that have finished by now, as during a question. Those that cannot be read count as unfinished."""
+        found = []
+        for created in self._jobs():
+            assert created.wanted.job is not None
+            with contextlib.suppress(errors.ApiError, errors.TemporaryError):
+                raw = await self.client.get(created.key.resource, created.key.namespace, created.key.name)
+                job = deletion.identify(created.wanted.job, raw)
+                found += [created] if job.finished and job.uid == created.uid else []
+        return found
+
+    async def _delete(self, finished: Sequence[CreatedObject] = ()) -> None:
         """Delete the created objects, and wait until the jobs and their pods are deleted."""
         if not self.submission.created and not self.submission.uncertain:
             self.console.message("Interrupted. Nothing was created.")
             return
         for key in self.submission.uncertain:
             self.console.message(f"The API server did not respond to the creation of {key}. {key.may_exist()}")
-        found = await self.submission.rollback()
+        found = await self.submission.rollback(finished)
         for message in found.messages():
             self.console.message(message)
         await self._wait_until_deleted([created for created in found.deleted if created.wanted.job is not None])
         for created in found.kept:
-            self.console.message(f"{created.key} and its data are kept.")
+            kept = "and its data are kept" if created.wanted.job is None else "has finished and is kept"
+            self.console.message(f"{created.key} {kept}.")
 
     async def _wait_until_deleted(self, jobs: Sequence[CreatedObject]) -> None:
         """A further signal ends the wait."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -62,7 +62,7 @@ class CreatedObject:
 class Rollback:
     deleted: tuple[CreatedObject, ...] = ()
     kept: tuple[CreatedObject, ...] = ()
-    """Of KEPT_KINDS."""
+    """Of KEPT_KINDS, and finished jobs."""
     failed: tuple[tuple[CreatedObject, str], ...] = ()
     """Objects that the API server has not deleted, and why."""
 
@@ -97,11 +97,11 @@ class Submission:
             raise
         return self.created
 
-    async def rollback(self) -> Rollback:
-        """Delete the created objects in reverse order, except KEPT_KINDS."""
+    async def rollback(self, finished: Collection[CreatedObject] = ()) -> Rollback:
+        """Delete the created objects in reverse order, except KEPT_KINDS and the finished jobs."""
         deleted, kept, failed = list[CreatedObject](), list[CreatedObject](), list[tuple[CreatedObject, str]]()
         for entry in reversed(self.created):
-            if entry.key.resource.kind in KEPT_KINDS:
+            if entry.key.resource.kind in KEPT_KINDS or entry in finished:
                 kept.append(entry)
                 continue
             try:

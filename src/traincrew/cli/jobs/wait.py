@@ -178,7 +178,7 @@ class JobWaiter:
                 break
             finished = [job.reference for job in self.jobs if job.finished]
             jobs = ", ".join(key.reference for key in keys if key.reference not in finished)
-            choice = await interrupts.ask(signalled.result(), jobs, self._console)
+            choice = await interrupts.ask(signalled.result(), jobs, self._console, waiting)
             if choice is not InterruptChoice.CONTINUE:
                 raise Interrupted(choice, signalled.result())
         await waiting
