@@ -224,6 +224,24 @@ def test_a_script_of_several_frameworks_needs_a_kind(tmp_path: pathlib.Path, mon
     assert said.startswith(f"--name requires --kind. Add --kind {KINDS[0].kind} (or {KINDS[1].kind}, ")
 
 
+@pytest.mark.parametrize("separator", [(), ("--",)])
+def test_a_script_with_options_of_a_job_gets_the_complete_command(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, separator: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ok.py").write_text("import torch")
+    words = ("ok.py", "--epochs", "3")
+    options = command_suggestion.given_options(("traincrew", "run", "--workers", "3", *separator, *words), words)
+    command = command_suggestion.with_interpreter("ok.py")
+    assert command in ("python ok.py", "python3 ok.py")
+    run = f"traincrew run --kind PyTorchJob --workers 3 -- {command} --epochs 3"
+    said = f"ok.py is a script, not a manifest. To run it as a job, use:\n  {run}"
+    assert command_suggestion.suggest(words, options) == said
+    assert command_suggestion.missing_kind(("torchrun", "ok.py"), "--workers") == (
+        "--workers requires --kind. Add --kind PyTorchJob."
+    )
+
+
 def test_articles_of_kinds() -> None:
     found = {command_suggestion.with_article(kind.kind) for kind in KINDS}
     assert found == {"a TFJob", "a PyTorchJob", "an MPIJob", "an XGBoostJob", "a PaddleJob", "a JAXJob"}

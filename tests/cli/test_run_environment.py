@@ -223,9 +223,31 @@ def test_the_advice_about_a_missing_module_names_the_image_that_has_it(caller: C
     caller.run("delete", "late", "--wait")
 
 
+@pytest.mark.parametrize("option", [False, True], ids=["activated", "--env-dir"])
+def test_a_missing_module_of_the_own_environment_is_reported_with_its_installation(caller: Caller, option: bool) -> None:
+    own = caller.environment(f"own-{option}", "xgboost")
+    (caller.work / "partly.py").write_text("import xgboost\nimport cv2\nimport needed_three\n")
+    options, variables = (("--env-dir", str(own)), {}) if option else ((), caller.activated(own))
+    code, _, err = job(caller, "python", "partly.py", options=options, variables=variables)
+    assert code == 1
+    assert "warning: The command imports cv2, needed_three. " in err
+    install = package_installation.command(str(own)).replace("PACKAGE", "opencv-python needed_three")
+    assert f"Install what is missing: `{install}`, or choose another environment" in err
+
+
 def test_a_missing_program_stops_the_job(caller: Caller) -> None:
     code, _, err = job(caller, "nosuchprogram", "x")
     assert (code, "nosuchprogram is not in the PATH of Python" in err) == (2, True)
+
+
+def test_a_script_or_a_misspelled_program_as_the_command_gets_the_right_one(caller: Caller) -> None:
+    (caller.work / "ok.py").write_text(WHERE)
+    code, _, err = job(caller, "ok.py")
+    assert (code, "ok.py is a script, not a program. Nothing was created. Use `python" in err) == (2, True), err
+    code, _, err = caller.run("run", "--workers", "3", "ok.py")
+    assert (code, "traincrew run --kind KIND --workers 3 -- python" in err) == (2, True), err
+    code, _, err = job(caller, "pyhton", "ok.py")
+    assert (code, "Did you mean python" in err) == (2, True), err
 
 
 def test_a_variable_instead_of_a_program_is_set_with_an_option(caller: Caller) -> None:

@@ -40,6 +40,8 @@ REASONS = tuple(_REASONS)
 START_ERRORS = (
     (r"The ENTRYPOINT of image (?P<image>\S+) is unknown here",
      "Set `command` in the manifest, or the ENTRYPOINT: `traincrew image set {image} --command 'PROGRAM'`."),
+    (r'exec:? "?(?P<file>[^":]+\.py)"?: permission denied',
+     "Name its interpreter, as in `python {file}`, or make {file} executable (`chmod +x {file}`)."),
     (r'exec:? "?(?P<file>[^":]+)"?: permission denied',
      "Make {file} executable (`chmod +x {file}`), or name its interpreter, such as `bash {file}`."),
     (r"exec (?P<file>[^:]+): exec format error",

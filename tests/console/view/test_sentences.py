@@ -100,6 +100,7 @@ def spoken() -> Iterator[str]:
     yield cause.SILENT
     yield advice.on_hang("pytorchjob/a")
     yield advice.on_unfinished("pytorchjob/a")
+    yield advice.on_restarts("pytorchjob/a", "worker-1")
     yield advice.on_failure(Failure(disruption=True), None)
     yield waiting_advice.on_waiting("", "something else", "mpijob/a")
     yield waiting_advice.on_waiting(

@@ -18,8 +18,10 @@ ABOVE_FRAMEWORKS = frozenset(("horovod", "mpi4py"))
 """Modules of scripts that also import a framework. They decide the kind alone."""
 
 
-def suggest(words: Sequence[str]) -> str:
-    """An error message with the complete command, if the words are a command and not manifests; else empty."""
+def suggest(words: Sequence[str], options: Sequence[str] = ()) -> str:
+    """An error message with the complete command, if the words are a command and not manifests; else empty.
+
+    options: those of the job that the user has given. Without them, a job with two workers is suggested."""
     first = pathlib.Path(words[0])
     if first.suffix in PROGRAMS:
         what, command = f"{first} is a script, not a manifest", (_program(first.suffix), *words)
@@ -31,8 +33,23 @@ def suggest(words: Sequence[str]) -> str:
         return ""
     kind = framework_kind(command)
     others = "" if kind else f"\nKIND is one of {', '.join(each.kind for each in KINDS)}."
-    suggested = shlex.join(("traincrew", "run", "--kind", kind or "KIND", "--workers", "2", "--", *command))
-    return f"{what}. To run it as a job with two workers, use:\n  {suggested}{others}"
+    suggested = shlex.join(("traincrew", "run", "--kind", kind or "KIND", *(options or ("--workers", "2")), "--", *command))
+    return f"{what}. To run it as a job{'' if options else ' with two workers'}, use:\n  {suggested}{others}"
+
+
+def given_options(argv: Sequence[str], words: Sequence[str]) -> list[str]:
+    """The options before the words in the command line of `traincrew run`. Empty: they are between the words."""
+    options = list(argv[2 : len(argv) - len(words)])
+    return [each for each in options if each != "--"] if list(argv[len(argv) - len(words) :]) == list(words) else []
+
+
+def is_script(word: str) -> bool:
+    return pathlib.Path(word).suffix in PROGRAMS
+
+
+def with_interpreter(script: str) -> str:
+    """The command that runs a script."""
+    return f"{_program(pathlib.Path(script).suffix)} {shlex.quote(script)}"
 
 
 def _program(suffix: str) -> str:
@@ -71,8 +88,9 @@ def missing_kind(command: Sequence[str], flag: str) -> str:
     """The message for a command whose kind is needed for the flag, and cannot be guessed."""
     found = [each.kind for each in framework_kinds(command)]
     kinds = found or [each.kind for each in KINDS]
-    several = f" The script imports frameworks of several kinds: {', '.join(found)}." if found else ""
-    return f"{flag} requires --kind.{several} Add --kind {kinds[0]} (or {', '.join(kinds[1:])})."
+    several = f" The script imports frameworks of several kinds: {', '.join(found)}." if len(found) > 1 else ""
+    others = f" (or {', '.join(kinds[1:])})" if kinds[1:] else ""
+    return f"{flag} requires --kind.{several} Add --kind {kinds[0]}{others}."
 
 
 def framework_kind(command: Sequence[str]) -> str:

@@ -9,13 +9,16 @@ import sys
 from collections.abc import Sequence
 
 from traincrew import errors
-from traincrew.cli.jobs import missing_modules, python_environment
+from traincrew.apimachinery import suggestions
+from traincrew.cli.jobs import command_suggestion, missing_modules, python_environment
 from traincrew.cli.jobs.command_needs import CommandNeeds
 from traincrew.cli.jobs.job_environment import Choice, JobEnvironment
 from traincrew.cli.local_cluster import environments, framework_environments
 from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.envvars import process_config
-from traincrew.inspection import package_installation
+
+PROGRAMS = ("python", "python3", "bash", "torchrun", "mpirun", "horovodrun")
+"""With which commands of jobs begin, and which people misspell."""
 
 
 def check(found: JobEnvironment, choice: Choice, needs: CommandNeeds, data: data_directory.DataDirectory) -> list[str]:
@@ -33,8 +36,9 @@ def check(found: JobEnvironment, choice: Choice, needs: CommandNeeds, data: data
     if suitable is not None:
         run = command_with_image(sys.argv, suitable.environment.image)
         raise errors.SettingsError(f"{what}, but image {suitable} Nothing was created. {suitable.steps('Run', run)}")
-    remedy = "or choose another environment with --env-dir, --requirements or --image."
-    return [missing_modules.warning(what, f"Install what is missing{_with(found)}, {remedy}", missing)]
+    install = f"Install what is missing: `{missing_modules.installation(found.python.prefix, missing)}`"
+    remedy = f"{install}, or choose another environment with --env-dir, --requirements or --image."
+    return [missing_modules.warning(what, remedy, missing)]
 
 
 def _is_missing(program: str, found: JobEnvironment, path: str) -> bool:
@@ -60,14 +64,9 @@ def of_unmapped_image(image: str, found: JobEnvironment, data: data_directory.Da
     if suitable := missing_modules.find(environments.mapped(data.data), missing):
         steps = suitable.steps("Map the image to it, and run again", f"{mapping} {shlex.quote(suitable.environment.directory)}")
         raise errors.SettingsError(f"{what}, but the environment of image {suitable} Nothing was created. {steps}")
-    remedy = f"Install what is missing there{_with(found)}, or map the image to another environment: `{mapping} DIR`."
+    install = f"Install what is missing there: `{missing_modules.installation(found.python.prefix, missing)}`"
+    remedy = f"{install}, or map the image to another environment: `{mapping} DIR`."
     return missing_modules.warning(what, remedy, missing)
-
-
-def _with(found: JobEnvironment) -> str:
-    """The command that installs a package, if the environment has no pip."""
-    command = package_installation.command(found.python.prefix)
-    return f" (`{command}`)" if command else ""
 
 
 def _no_program(
@@ -86,10 +85,14 @@ def _no_program(
     what = f"{program} is not in the PATH of {found}"
     if program == "python" and shutil.which("python3", path=path):
         return f"{what}. Use python3."
+    if command_suggestion.is_script(program):
+        return f"{program} is a script, not a program. Nothing was created. Use `{command_suggestion.with_interpreter(program)}`."
     suitable = next((each for each in others if each.has_program(program)), None)
     if suitable:
         run = command_with_image(sys.argv, suitable.image)
         return f"{what}, but image {suitable.image} has it. Nothing was created. Run:\n  {run}"
+    if meant := suggestions.nearest(program, [each for each in PROGRAMS if shutil.which(each, path=path)]):
+        return f"{what}. Nothing was created. Did you mean {meant}?"
     build = framework_environments.on_program(program, modules)
     return f"{what}. Install it there." if not build else f"{what}. Install it there, or build an environment: {build}"
 

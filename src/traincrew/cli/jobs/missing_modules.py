@@ -48,6 +48,20 @@ def _lacks(environment: ImageEnvironment, modules: Sequence[str]) -> tuple[str, 
     return tuple(module for module in modules if not environment.has_module(module))
 
 
+PACKAGES = {
+    "PIL": "pillow", "bs4": "beautifulsoup4", "cv2": "opencv-python", "skimage": "scikit-image", "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}  # fmt: skip
+"""By module: its package, if the names differ."""
+
+
+def installation(directory: str, missing: Sequence[str]) -> str:
+    """The command that installs the missing modules in the environment."""
+    modules = dict.fromkeys(module.partition(".")[0] for module in missing)
+    packages = shlex.join(PACKAGES.get(module, module) for module in modules)
+    return install_command(directory).replace("PACKAGE", packages)
+
+
 def install_command(directory: str) -> str:
     """Installs PACKAGE in the environment."""
     return package_installation.command(directory) or f"{shlex.quote(f'{directory}/bin/python')} -m pip install PACKAGE"

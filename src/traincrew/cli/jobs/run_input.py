@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,9 @@ def from_files(names: Sequence[str], flags: dict[str, Any]) -> manifests.ParsedM
     """Read the files. Flags of generated jobs are an error."""
     suggestion = command_suggestion.suggest(names)
     if given := _flags_of_commands(flags):
+        options = command_suggestion.given_options(sys.argv, names)
+        if options and command_suggestion.is_script(names[0]):
+            raise errors.SettingsError(command_suggestion.suggest(names, options))
         if suggestion:
             raise errors.SettingsError(command_suggestion.missing_kind(names, given[0]))
         raise errors.SettingsError(f"{given[0]} requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.")
