@@ -255,11 +255,22 @@ async def test_an_unmapped_image_is_reported_once_with_its_environment(machine: 
     (line,) = [each for each in err.splitlines() if "has no mapping" in each]
     assert line.startswith("image a/b:1 has no mapping and runs in Python 3.")
     assert "`traincrew image set a/b:1 --env-dir DIR`" in line
+    assert "Did you mean" not in line
     assert (await machine("image", "set", "a/b", "--env", "A=1", "--cluster"))[0] == 0
     code, _, err = await machine("run", "--rm", path)
     assert (code, "has no mapping" in err) == (0, False)
     code, _, err = await machine("run", "--kind", "PyTorchJob", "--rm", "--", "true")
     assert (code, "has no mapping" in err) == (0, False)
+
+
+async def test_an_unmapped_image_of_a_manifest_is_reported_with_the_one_that_was_meant(machine: Machine) -> None:
+    assert (await machine("image", "set", "pytorch/pytorch", "--env", "A=1", "--cluster"))[0] == 0
+    container = {"name": "pytorch", "image": "pytroch/pytroch:2.5.1", "command": ["true"]}
+    replica = {"replicas": 1, "template": {"spec": {"containers": [container]}}}
+    code, _, err = await machine("run", "--rm", write_manifests(machine.work, manifests.job("PyTorchJob", Master=replica)))
+    assert code == 0, err
+    (line,) = [each for each in err.splitlines() if "has no mapping" in each]
+    assert ". Did you mean pytorch/pytorch? Run `traincrew image set pytroch/pytroch:2.5.1 --env-dir DIR`" in line
 
 
 async def test_the_doctor_finds_the_operator_inside_the_cluster(machine: Machine) -> None:

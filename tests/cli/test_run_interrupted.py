@@ -139,6 +139,24 @@ async def test_an_interrupt_while_the_api_server_is_down_says_that_the_job_remai
         await machine("down", "--grace", "0")
 
 
+async def test_an_interrupt_while_the_cluster_starts_says_that_the_cluster_keeps_running(tmp_path: pathlib.Path) -> None:
+    machine = Machine(tmp_path)
+    process = await machine.start("run", "--kind", "JAXJob", "--name", "j", "--", "true")
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            assert (await process.stderr.readline()).startswith(b"The job runs with Python ")  # the cluster starts next
+            process.send_signal(signal.SIGINT)
+            _, err = await process.communicate()
+        assert process.returncode == 130, err
+        said = "Interrupted. No job was created. The cluster keeps running. Run `traincrew down` to stop it."
+        assert said in err.decode()
+        assert b"Nothing was created" not in err
+        assert "No jobs found" in (await machine("ls"))[2]
+    finally:
+        await machine("down", "--grace", "0")
+
+
 async def test_what_is_kept_is_not_called_deleted(job_cluster: JobCluster) -> None:
     """As after an interrupt between the creation of the claim and that of the job."""
     claim = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import signal
 import sys
 
 from traincrew import errors
@@ -28,11 +30,18 @@ async def run(parsed: manifests.ParsedManifests, target_options: cluster_target.
         return 0
     if not target_options.names_other_cluster():
         unmanaged_objects.reject(parsed.objects)
-    started = _ensure_cluster(target_options, console)
-    # Imported after the cluster has been started: the import takes time, in which the cluster works.
-    from traincrew.cli.jobs import run_session
+    starts = not target_options.names_other_cluster() and target_options.data_directory.running() is None
+    try:
+        started = _ensure_cluster(target_options, console)
+        # Imported after the cluster has been started: the import takes time, in which the cluster works.
+        from traincrew.cli.jobs import run_session
 
-    code = await run_session.run(parsed.objects, target_options, options, console)
+        code = await run_session.run(parsed.objects, target_options, options, console)
+    except (KeyboardInterrupt, asyncio.CancelledError):  # the session has handlers of its own
+        if not starts:
+            raise
+        console.message("Interrupted. No job was created. The cluster keeps running. Run `traincrew down` to stop it.")
+        return 128 + signal.SIGINT
     if started and not options.detach:
         console.message("The cluster keeps running. Run `traincrew ls` to list its jobs, `traincrew down` to stop it.")
     return code

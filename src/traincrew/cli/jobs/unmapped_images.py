@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from traincrew.apimachinery import suggestions
 from traincrew.cli.jobs import pod_environment
 from traincrew.embedded import data_directory
 from traincrew.inspection import advice
@@ -57,7 +58,8 @@ class ImageEnvironments:
         if not environment:
             environment = self._add_environment(document, wanted, unmapped)
         for image, container in unmapped.items():
-            self.report(_warning(image, environment, only_arguments="command" not in container and bool(container.get("args"))))
+            only_arguments = "command" not in container and bool(container.get("args"))
+            self.report(_warning(image, environment, self._meant(image), only_arguments=only_arguments))
         return dataclasses.replace(wanted, document=document)
 
     def _add_environment(self, document: dict[str, Any], wanted: ManifestObject, unmapped: Mapping[str, Any]) -> str:
@@ -75,6 +77,18 @@ class ImageEnvironments:
         pod_environment.add(document, wanted.job, found.pods, unmapped)
         return str(found)
 
+    def _meant(self, image: str) -> str:
+        """The mapped image with a similar name. Tags do not tell images apart."""
+        from traincrew.cli.local_cluster import environments
+
+        known = {_repository(name): name for name in environments.names(self.directory.data)}
+        return known.get(suggestions.nearest(_repository(image), known), "")
+
+
+def _repository(image: str) -> str:
+    path, _, last = image.rpartition("/")
+    return f"{path}/{last.partition(':')[0].partition('@')[0]}".lstrip("/")
+
 
 def _mapped(images: ImageResolver, image: str, *, valid_only: bool = False) -> str:
     """The environment that the image map names; empty if it has none. valid_only: also if the map or the name has errors."""
@@ -86,9 +100,11 @@ def _mapped(images: ImageResolver, image: str, *, valid_only: bool = False) -> s
     return found.source if found.mapped else ""
 
 
-def _warning(image: str, environment: str, *, only_arguments: bool) -> str:
+def _warning(image: str, environment: str, meant: str, *, only_arguments: bool) -> str:
     quoted = shlex.quote(image)
-    text = f"image {image} has no mapping and runs in {environment}. Run `traincrew image set {quoted} --env-dir DIR` to map it."
+    question = f"Did you mean {meant}? " if meant else ""
+    mapping = f"Run `traincrew image set {quoted} --env-dir DIR` to map it."
+    text = f"image {image} has no mapping and runs in {environment}. {question}{mapping}"
     if only_arguments:
         text += (
             " The ENTRYPOINT of the image is unknown here: the first argument runs as the command. "

@@ -40,12 +40,22 @@ def _contains(directory: pathlib.Path, name: str) -> bool:
 
 def mapped(data: pathlib.Path | None = None) -> list[ImageEnvironment]:
     """The environments of the image maps of the user and of the cluster in `data`, each once. Empty if a map cannot be read."""
+    return by_directory(
+        entry for entry in _entries(data) if os.path.isdir(os.path.join(entry.environment or "/nonexistent", "bin"))
+    )
+
+
+def names(data: pathlib.Path) -> list[str]:
+    """All names of images in the maps, without the patterns."""
+    return [entry.pattern for entry in _entries(data) if _is_name(entry.pattern)]
+
+
+def _entries(data: pathlib.Path | None) -> list[ImageMapEntry]:
     paths = [image_map_files.user_path(), image_map_files.cluster_path(data or data_directory.data_directory())]
     try:
-        entries = [entry for path in paths for entry in image_map_files.read(path)]
+        return [entry for path in paths for entry in image_map_files.read(path)]
     except errors.SettingsError:
         return []  # the cluster reports it
-    return by_directory(entry for entry in entries if os.path.isdir(os.path.join(entry.environment or "/nonexistent", "bin")))
 
 
 def by_directory(entries: Iterable[ImageMapEntry]) -> list[ImageEnvironment]:
