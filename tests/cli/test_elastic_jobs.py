@@ -64,6 +64,18 @@ def test_scale_says_when_the_program_has_the_new_number_of_workers() -> None:
     assert "Their pods are deleted 30 s later." in scaling_limits.effect(horovod("Running"), 1)
 
 
+def test_scale_names_the_workers_that_end() -> None:
+    document = manifests.job("PyTorchJob", Worker=3, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 4}})
+    pods = (pod("j-worker-2", index=2), pod("j-worker-0"), pod("j-worker-1", index=1))
+    job = observed_job.observe(PYTORCH, json.dumps(document).encode(), pods)
+    assert scaling_limits.ending(job, 1) == "scaling to 1: worker-1, worker-2 end"
+    assert scaling_limits.ending(job, 2) == "scaling to 2: worker-2 ends"
+    assert scaling_limits.ending(job, 4) == ""
+    document["metadata"]["annotations"] = {"traincrew.kubeflow.org/scaling": "idle"}
+    chosen = observed_job.observe(PYTORCH, json.dumps(document).encode(), pods)
+    assert scaling_limits.ending(chosen, 1) == "", "the operator chooses"
+
+
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [

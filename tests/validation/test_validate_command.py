@@ -108,3 +108,11 @@ def test_manifests_crds_knows_no_other_kinds() -> None:
     done = traincrew("manifests", "crds", "PodJob")
     assert b"unknown kind 'PodJob'" in done.stderr
     assert done.returncode == 2
+
+
+def test_a_script_is_not_a_manifest(tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "ok.py"
+    script.write_text("import torch\n")
+    done = traincrew("validate", str(script))
+    assert f"error: {script} is a script, not a manifest. To run it as a job".encode() in done.stderr
+    assert (done.returncode, done.stdout) == (2, b"")

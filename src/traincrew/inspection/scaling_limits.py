@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from traincrew import errors
+from traincrew.inspection import pod_waiting_reasons
 from traincrew.inspection.observed_job import ObservedJob
 from traincrew.kinds import autoscaling, elasticity, job_warnings
 from traincrew.kinds.kind import JobKind
@@ -103,6 +104,16 @@ def _not_elastic(job: ObservedJob, replicas: int) -> str:
         f"`traincrew suspend {job.reference}`, scale, then `traincrew resume {job.reference}` to restart it with {replicas} "
         f"workers{other_roles(job)}."
     )
+
+
+def ending(job: ObservedJob, replicas: int) -> str:
+    """The workers that end with a smaller number, which the operator does not choose. Empty: none, or it does."""
+    workers = [pod for pod in job.pods if pod.active and pod.metadata.labels.get(naming.REPLICA_TYPE) == ROLE.lower()]
+    indices = ((int(pod.metadata.labels.get(naming.REPLICA_INDEX, 0)), pod) for pod in workers)
+    names = [job.replica(pod) for index, pod in sorted(indices, key=lambda each: each[0]) if index >= replicas]
+    if not names or elasticity.is_automatic(job.job) or job.job.suspended:
+        return ""
+    return f"scaling to {replicas}: {pod_waiting_reasons.abbreviate(names)} {'ends' if len(names) == 1 else 'end'}"
 
 
 def effect(job: ObservedJob, replicas: int) -> str:

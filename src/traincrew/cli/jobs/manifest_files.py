@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from traincrew import errors
+from traincrew.cli.jobs import command_suggestion
 from traincrew.validation import manifest_review
 
 STDIN = "-"
@@ -18,6 +19,9 @@ def review_all(names: Sequence[str]) -> tuple[dict[str, manifest_review.Review],
     reviews: dict[str, manifest_review.Review] = {}
     unreadable: list[errors.ManifestError] = []
     for name in _expand(names):
+        if (suggestion := command_suggestion.suggest([name])) and command_suggestion.is_script(name):
+            unreadable.append(errors.ManifestError(suggestion))
+            continue
         try:
             reviews[name] = manifest_review.review(read_text(name))
         except errors.ManifestError as error:

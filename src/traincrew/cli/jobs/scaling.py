@@ -21,6 +21,8 @@ async def scale(name: str, replicas: int, target_options: cluster_target.TargetO
         patch = scaling_limits.patch(stored.kind, stored.raw, job, replicas)
         if not force and (objection := scaling_limits.objection(job, replicas)):
             raise errors.SettingsError(f"{job.reference} {objection} Use --force to scale anyway.")
+        if ending := scaling_limits.ending(job, replicas):
+            terminal.echo(ending, err=True)
         await client.patch(stored.kind.resource, target.namespace, job.job.name, patch.body, subresource=patch.subresource)
         # The response of the subresource is a Scale.
         changed = await client.get(stored.kind.resource, target.namespace, job.job.name) if form != "text" else b""
