@@ -105,6 +105,7 @@ async def _serve(options: settings.Cluster, directory: DataDirectory, callbacks:
             isolation=cluster.kubelet.setup.isolation if cluster.kubelet is not None else "",
             environment=_default_environment(options.node),
             unenforced=_unenforced_limits(cluster.kubelet),
+            no_egress=_no_egress(cluster.kubelet),
         )
         try:
             callbacks.ready(cluster.url)
@@ -139,6 +140,11 @@ def _unenforced_limits(kubelet: Kubelet | None) -> dict[str, object]:
     if kubelet is None or not kubelet.setup.cgroups.missing:
         return {}
     return {"resources": list(kubelet.setup.cgroups.missing), "why": kubelet.setup.cgroups.warning}
+
+
+def _no_egress(kubelet: Kubelet | None) -> str:
+    """Why pods cannot reach external networks, with the remedy. Empty: they can, or there are no pods."""
+    return kubelet.setup.netns.egress if kubelet is not None and kubelet.setup.netns is not None else ""
 
 
 def _default_environment(node: settings.Node | None) -> str:

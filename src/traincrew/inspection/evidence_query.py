@@ -16,6 +16,7 @@ from traincrew.inspection import (
     image_events,
     kueue_admission,
     last_exceptions,
+    missing_egress,
     observed_job,
     package_installation,
     replica_ends,
@@ -38,8 +39,9 @@ async def read(client: LogReader, job: observed_job.ObservedJob, log_root: pathl
         last_exceptions.read(client, job),
         worker_restarts.read(client, job),
     )
+    no_egress = await missing_egress.read(client, job, ends)
     found = explanation.Evidence(
-        tuple(recorded), ends, tuple(usage), admission=admission, unfinished=unfinished, restarts=restarts
+        tuple(recorded), ends, tuple(usage), admission=admission, unfinished=unfinished, restarts=restarts, no_egress=no_egress
     )
     if not failures.missing_module(job, ends) or job.failure is None:
         return found

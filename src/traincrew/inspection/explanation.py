@@ -61,6 +61,8 @@ class Evidence:
     admission: kueue_admission.Admission | None = None
     """For a suspended job with a queue of Kueue."""
     unfinished: tuple[UnfinishedReplica, ...] = ()
+    no_egress: str = ""
+    """Why the pods of the failed replica's node cannot reach external networks, if it failed of that."""
     restarts: torchrun_restarts.ReplicaRestarts | None = None
     """Of the workers of torchrun in a running job."""
     activities: tuple[ReplicaActivity, ...] = ()
@@ -171,7 +173,7 @@ def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[
     image_message = image_events.message(evidence.events, failed)
     runtime = advice.RuntimeEnvironment(image_message, evidence.images, evidence.install_package)
     found = failures.explain(observed, evidence.ends, runtime)
-    causes, remedies = causes + found.causes, remedies + found.remedies
+    causes, remedies = [*causes, *found.causes, *filter(None, [evidence.no_egress])], remedies + found.remedies
     return causes or [_no_problem(observed)], remedies
 
 

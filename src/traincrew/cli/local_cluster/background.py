@@ -11,7 +11,7 @@ import time
 
 import traincrew
 from traincrew import errors
-from traincrew.cli.local_cluster import unenforced_limits
+from traincrew.cli.local_cluster import missing_egress, unenforced_limits
 from traincrew.embedded import data_directory
 
 START_TIMEOUT = 60.0
@@ -51,6 +51,7 @@ def ready_message(directory: data_directory.DataDirectory, announced: dict[str, 
         f"  export KUBECONFIG={shlex.quote(str(directory.kubeconfig))}",
         *console_message(directory),
         *unenforced_limits.of_node(announced),
+        *missing_egress.of_node(announced),
     ]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from traincrew import errors, settings
 from traincrew.app import log_format
 from traincrew.cli import node_options, sharing_options
-from traincrew.cli.local_cluster import background, unenforced_limits
+from traincrew.cli.local_cluster import background, missing_egress, unenforced_limits
 from traincrew.cli.render import terminal
 from traincrew.embedded import data_directory, gc_tuning
 
@@ -116,7 +116,9 @@ def _report_ready(directory: data_directory.DataDirectory, url: str) -> None:
         return
     terminal.echo(f"The cluster is ready at {url}.")
     terminal.echo(f"  export KUBECONFIG={shlex.quote(str(directory.kubeconfig))}")
-    for line in (*background.console_message(directory), *unenforced_limits.of_node(directory.running() or {})):
+    announced = directory.running() or {}
+    warnings = (*unenforced_limits.of_node(announced), *missing_egress.of_node(announced))
+    for line in (*background.console_message(directory), *warnings):
         terminal.echo(line)
     terminal.echo(
         "Press Ctrl-C to stop the cluster and its pods. Its data is kept. Run `traincrew down --leave-pods` to leave the pods "
