@@ -77,6 +77,8 @@ async def test_a_job_that_ended_before_anyone_looked_has_its_usage(
     await browser.create(job("unseen", "exec sleep 1000"))
     found = await browser.until("jobs/default/jaxjob/unseen", lambda found: found["summary"]["status"] == "Running")
     uid = found["summary"]["uid"]
+    # A recording that the recorder has not begun is an error.
+    await browser.until("history/jobs?namespace=default&name=unseen", lambda found: found["jobs"])
     await browser.until(f"history/recordings/{uid}", lambda found: found["samples"] and len(found["samples"][0]["times"]) > 1)
     await browser.call("POST", "jobs/default/jaxjob/unseen:suspend")
     await browser.until("jobs/default/jaxjob/unseen", lambda found: found["summary"]["status"] == "Suspended")
