@@ -235,3 +235,11 @@ def test_an_exit_code_that_the_program_returned_is_not_called_a_signal(signal: i
     found = exit_codes.by_signal(ReplicaEnd("Worker 0", exit_code=137, signal=signal))
     assert found is not None
     assert found.cause == cause
+
+
+@pytest.mark.parametrize(("file", "command"), [("./ok.py", "`python ./ok.py`"), ("./ok.sh", "`bash ./ok.sh`")])
+def test_a_script_that_is_not_executable_gets_its_own_interpreter(file: str, command: str) -> None:
+    end = ReplicaEnd(replica="Worker 0", exit_code=126, reason="StartError", output=f'exec: "{file}": permission denied')
+    found = exit_codes.by_reason(end)
+    assert found is not None
+    assert command in found.advice
