@@ -112,7 +112,7 @@ def test_any_worker_may_leave_at_once_and_its_preStop_hook_waits_for_the_ring() 
     assert "restarts" not in simulation.status or not simulation.status["restarts"].get("disruptions")
 
 
-def test_a_preempted_worker_on_idle_capacity_is_neither_a_loss_nor_replaced() -> None:
+def with_preempted_worker() -> Simulation:
     simulation, cluster = started(horovod())
     give(simulation, [0, 1, 2], [2])
     give(simulation, [0, 1, 2], [2])
@@ -120,6 +120,11 @@ def test_a_preempted_worker_on_idle_capacity_is_neither_a_loss_nor_replaced() ->
     simulation.settle()
     cluster.finish_deletions()
     simulation.settle()
+    return simulation
+
+
+def test_a_preempted_worker_on_idle_capacity_is_neither_a_loss_nor_replaced() -> None:
+    simulation = with_preempted_worker()
     assert workers(simulation) == ["j-worker-0", "j-worker-1"]
     assert simulation.status["elastic"]["members"] == "0-1"
     assert not simulation.status.get("restarts", {}).get("disruptions")
@@ -127,13 +132,7 @@ def test_a_preempted_worker_on_idle_capacity_is_neither_a_loss_nor_replaced() ->
 
 @pytest.mark.parametrize(("seconds", "reason"), [(3, "GaveBack"), (60, "Reclaimed")])
 def test_for_whom_a_worker_was_preempted_is_recorded_when_it_is_known(seconds: float, reason: str) -> None:
-    simulation, cluster = started(horovod())
-    give(simulation, [0, 1, 2], [2])
-    give(simulation, [0, 1, 2], [2])
-    cluster.preempt("j-worker-2")
-    simulation.settle()
-    cluster.finish_deletions()
-    simulation.settle()
+    simulation = with_preempted_worker()
     assert simulation.status["elastic"]["lastResize"]["reason"] == "Reclaimed"
     seen_at = simulation.now + dt.timedelta(seconds=seconds)
     give(simulation, [0, 1], reclaimed_for=Removal("Reclaimed", "", "preempted"), reclaimed_at=seen_at)
